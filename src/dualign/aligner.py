@@ -25,7 +25,7 @@ from dualign.decode.decoders import (
     spread_out,
     without_skipped,
 )
-from dualign.engines import ClusterValues, DecodedPart, Engine, P, R
+from dualign.engines import ClusterValues, DecodedPart, Engine, R
 from dualign.engines.threads import ThreadsEngine, posteriors_of_part
 from dualign.hmm.blocks import Block
 from dualign.hmm.constraints import ConstraintSet
@@ -33,9 +33,9 @@ from dualign.hmm.encoding import CHUNK, FEW, EncodedText, UnreadPart, parts_of
 from dualign.hmm.model import Model, Translation, translations
 from dualign.hmm.posteriors import link_probabilities, matrices_of
 from dualign.hmm.priors import Prior
-from dualign.hmm.training import NothingToLearn, Progress, train
+from dualign.hmm.training import NothingToLearn, Progress, train, usable
 from dualign.options import DECODING, Options, OptionValues
-from dualign.text.blocks import Pair
+from dualign.text.blocks import BEGINNING, Pair, Position, TextFiles
 from dualign.text.checks import is_list, links_inside, number_of, same_length
 from dualign.text.corpus import Numbered, Pins, numbered
 from dualign.text.links import Alignment, Links
@@ -269,31 +269,34 @@ class Aligner:
 
     def align_stream(self, text: Numbered | Iterable[Pair]) -> Iterator[DecodedLinks]:
         """Links of a text chunk by chunk; of a stream of token-list pairs a few chunks are in memory."""
-        return self.decode(parts_of(self.model, text, self.chunk), lambda _, decoded: decoded.links)
+        return self.decode(self.parts(text), lambda _, decoded: decoded.links)
 
-    @property
-    def chunk(self) -> int:
-        """How many pairs to align together."""
-        return self._engine().chunk_size(self.model)
+    def parts(
+        self, text: TextFiles | Numbered | Iterable[Pair], begin: Position = BEGINNING, *, keep: bool = False
+    ) -> Iterator[UnreadPart]:
+        """The parts of a text that are aligned together; of files, from a place on, `keep` the lines, too."""
+        return parts_of(self.model, text, self._engine().chunk_size(self.model), begin, keep=keep)
 
     def decode(
         self,
-        parts: Iterable[P],
-        finish: Callable[[P, DecodedPart], R],
+        parts: Iterable[UnreadPart],
+        finish: Callable[[UnreadPart, DecodedPart], R],
         *,
-        matrices: bool = False,
         threads: int | None = None,
+        **more: Any,
     ) -> Iterator[R]:
         """What `finish` makes of the links of each part of a text (see `dualign.engines.Engine.decode`)."""
         engine = self._engine()
         engine.threads = threads or engine.threads
-        return engine.decode(self.model, parts, finish, self.constraints, matrices=matrices)
+        return engine.decode(self.model, parts, finish, self.constraints, **more)
 
     def align_part(self, part: EncodedText) -> DecodedLinks:
         """Links of a part of a text."""
-        whole = UnreadPart(lambda _: part)
-        (links,) = self.decode([whole], lambda _, decoded: decoded.links)
-        return links
+        return self._engine().links_of(self.model, part, self.constraints)
+
+    def usable(self, text: Numbered) -> Array:
+        """Which pairs of a text take part in training, bool."""
+        return usable(text, self.options.max_length, self.threads)
 
     @property
     def cutting(self) -> Cutting:

@@ -452,7 +452,7 @@ def test_text_without_anything_to_learn_from_gives_every_output_a_line_per_pair(
     assert run(["align", table, "--columns", "source=2,target=3,id=1"]) == 0
     shown = capsys.readouterr()
     assert shown.out == "p1\t\np2\t\n"
-    assert f"{table} (source) and {table} (target): none of the 2 sentence pairs" in shown.err
+    assert f"{table}: none of the 2 sentence pairs" in shown.err
 
 
 def test_invalid_utf8_names_file_and_line_or_is_replaced(tmp_path, files, capsys):
@@ -469,7 +469,7 @@ def test_what_is_missing_is_said_before_anything_is_compiled(files, tmp_path, mo
     def compile_kernels(*_: object) -> None:
         raise AssertionError("too late")
 
-    monkeypatch.setattr("dualign.commands.notes.compile_kernels", compile_kernels)
+    monkeypatch.setattr("dualign.commands.warming.compile_kernels", compile_kernels)
     absent = str(tmp_path / "absent")
     plain = write_lines(tmp_path / "plain", ["", "no separator here"])
     for arguments, said in (

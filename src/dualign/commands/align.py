@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import bundle, opt
-from dualign._core.progress import Clock, advance
+from dualign._core.progress import Clock
 from dualign.commands.bundles import WITHOUT_MODEL, Computing, Evidence, Outputs, Tuning
-from dualign.commands.command import Command
+from dualign.commands.command import Command, check_model_output, compile_for, inspect_text, note_idle
 from dualign.commands.console import Reporter
 from dualign.options import Options
 from dualign.text.blocks import TextFiles
@@ -20,11 +19,9 @@ from dualign.text.checks import number_of
 
 if TYPE_CHECKING:
     from dualign.aligner import Aligner
-    from dualign.commands.chunked_alignment import Chunk
-    from dualign.commands.outputs import PairTotals, Piece
-    from dualign.commands.plain_text import PlainText
+    from dualign.commands.outputs import PairTotals
     from dualign.hmm.training import NothingToLearn
-    from dualign.text.blocks import Position
+    from dualign.text.blocks import Pair, Position
     from dualign.text.corpus import Numbered
 
 FLAGS = (
@@ -123,68 +120,34 @@ class Align(Command):
     def run(self, tell: Reporter) -> Aligner:
         """Read the text, load or train a model, and write the links."""
         from dualign.commands.outputs import note_counts
-        from dualign.commands.plain_text import plain_text
-        from dualign.text.blocks import Position
+        from dualign.hmm.training import NothingToLearn
 
-        clock, computing = Clock(), self.computing
-        with ExitStack() as stack:
-            plain = replace(self.text, errors=computing.errors)
-            text = stack.enter_context(plain_text(plain, None, computing.scratch, tell))
-            tuning, evidence = self.tuning, self.evidence
-            if text.ids is not None:
-                tuning = replace(tuning, ids=text.ids)
-            crew = stack.enter_context(computing.crew(tell))
-            outputs = self.outputs if text.ids is None else replace(self.outputs, ids=text.ids)
-            self._check(text, outputs, crew, tell)
-            bad = _BadLines(tell)
-            hear = bad.tell if outputs.at_once else None
-            files = TextFiles(text.source, text.target, errors=computing.errors, tell=hear)
-            workspace = computing.workspace()
-            if self.load is not None:
-                aligner = self._loaded(tell)
-                self._compile(crew, tell)
-                self._note_idle(aligner.options, tell)
-                aligner.constraints = evidence.read_glossary(computing.errors, aligner.cutting)
-                workspace.reserve(sum(array.nbytes for array in aligner.model.lexicon))
-                files = replace(files, cutting=aligner.cutting)
-                chunks, end = self._chunks_for_saved(aligner, files, tuning, outputs, tell)
-            else:
-                self._note_idle(Options.of(self.options), tell)
-                self._compile(crew, tell)
-                from dualign.commands.training import Trainer, TrainingText
-                from dualign.hmm.training import NothingToLearn
-
-                trainer = Trainer(computing, crew, evidence, tuning, tell, workspace)
-                given = TrainingText(text.source, text.target)
-                try:
-                    learnt, aligner = trainer.learn(given, self.options, outputs.positions)
-                except NothingToLearn as error:
-                    return self._write_nothing(error, files, outputs, tell)
-                files = replace(files, cutting=aligner.cutting)
-                chunks, end = _chunks_for_learnt(aligner, files, learnt, outputs), Position(len(learnt))
-            self._note_cut(aligner, outputs, tell)
+        clock, outputs, bad = Clock(), self.outputs, _BadLines(tell)
+        with self.computing.text_of(self.text) as text, self.computing.crew(tell) as crew:
+            text = replace(text, ids=outputs.ids, tell=bad.tell if outputs.at_once else None)
+            self._check(text, crew, tell)
+            try:
+                work = (self._trained if self.load is None else self._loaded)(text, crew, tell)
+            except NothingToLearn as error:
+                return self._write_nothing(error, text, tell)
+            aligner = work.aligner
+            self._note_cut(aligner, tell)
             if outputs.model is not None:
                 aligner.save(outputs.model)
-            threads = workspace.at_once(aligner.threads, CHUNK_MEMORY)
-            work = _Work(aligner, files, chunks, end, outputs, threads)
-            counts = self._write(work, evidence, crew, tell)
+            counts = self._write(work, crew, tell)
             if not self.resume and crew is None:  # which may have looked at a part of the text alone
-                evidence.note_found(aligner.constraints, tell)
+                self.evidence.note_found(aligner.constraints, tell)
         note_counts(counts, aligner, clock.seconds, tell)
         if bad.count:
             raise DataError(f"no links for {number_of(bad.count, 'bad lines')}; see the warnings")
         return aligner
 
-    def _check(self, text: PlainText, outputs: Outputs, crew: Any, tell: Reporter) -> None:
+    def _check(self, text: TextFiles, crew: Any, tell: Reporter) -> None:
         """Refuse before the work what cannot be read or written, or not in such a way."""
-        from dualign._core.files.container import checked_path, refuse_other_files
-        from dualign.commands.notes import can_read_again, inspect_text
-
-        source, target = text.source, text.target
+        outputs = self.outputs
         if outputs.model is not None:
-            checked_path(outputs.model)
-            refuse_other_files(outputs.model, "name another file")
-        if outputs.reads_lines and self.load is None and not can_read_again(source, target):
+            check_model_output(outputs.model, "name another file")
+        if outputs.reads_lines and self.load is None and not text.is_regular:
             raise UsageError(
                 "what is written about the words reads the text a second time, after training; name files "
                 "instead of - and pipes, or align with a saved model"
@@ -192,120 +155,122 @@ class Align(Command):
         if crew is not None:
             from dualign.commands.cluster_alignment import refuse_outputs
 
-            refuse_outputs(outputs, self.resume)
-            if not can_read_again(source, target):
+            refuse_outputs(outputs, text, self.resume)
+            if not text.is_regular:
                 raise UsageError("a cluster reads the text again when it goes on; name files instead of -")
         if self.resume:
             from dualign.commands.resuming import check_resumable
 
-            if text.copied:
-                what = "{resume=} is for text files; write the columns of the table to files first"
-                raise UsageError(what, resume=True)
-            if outputs.ids is not None:
-                raise UsageError("{resume=} cannot write ids; leave them out", resume=True)
-            check_resumable(outputs, source, target)
-        self.computing.check_device()
+            check_resumable(outputs, text)
+        self.computing.check()
         if self.load is None:
-            self._check_gold(Options.of(self.options))
-        inspect_text(source, target, self.computing.errors, tell, waits=outputs.at_once)
+            self._check_gold(self.options.get("tokenize", "none"))
+        inspect_text(text, tell, waits=outputs.at_once)
 
-    def _check_gold(self, options: Options) -> None:
+    def _check_gold(self, tokenize: str) -> None:
         """Refuse gold links that were probably made for words, but would be read as links of tokens."""
         tuning, positions = self.tuning, self.outputs.positions
-        if not tuning.is_wanted or not tuning.on_input or positions == "tokens" or options.tokenize == "none":
+        if not tuning.is_wanted or not tuning.on_input or positions == "tokens" or tokenize == "none":
             return
         raise UsageError(
             "gold links count the tokens of {tokenize=}, but {positions=} is set; write the tokens with "
             "{tokens=}, and align and correct that text",
-            tokenize=options.tokenize, positions=positions, tokens=...,
+            tokenize=tokenize, positions=positions, tokens=...,
         )  # fmt: skip
 
-    def _compile(self, crew: Any, tell: Reporter) -> None:
-        from dualign.commands.notes import compile_for
+    def _prepare(self, options: Options, crew: Any, tell: Reporter) -> None:
+        """Tell which options have no effect, and compile the kernels that are missing."""
         from dualign.commands.warming import DECODERS, WORD_ALIGNER
 
-        names = DECODERS.get(self.options.get("decoder", ""), WORD_ALIGNER)
-        cutting = self.outputs.reads_lines or "tokenize" in self.options
-        lines = self.load is not None or self.text.target is None
-        others = [*(["cutting"] if cutting else []), *(["lines"] if lines else [])]
-        compile_for(crew, tell, *names, *others)
+        scored = bool(self.outputs.report or self.outputs.page) and options.decoder == "viterbi"
+        # The score of viterbi's links, which reports have, is relative to the threshold.
+        given = {name: value for name, value in self.options.items() if not (scored and name == "threshold")}
+        note_idle(options, given, tell)
+        names = list(DECODERS.get(self.options.get("decoder", ""), WORD_ALIGNER))
+        names += ["cutting"] if self.outputs.reads_lines or "tokenize" in self.options else []
+        names += ["lines"] if self.load is not None or self.text.target is None else []
+        compile_for(crew, tell, *names)
 
-    def _loaded(self, tell: Reporter) -> Aligner:
-        """Return the aligner with a saved model and the options that were given."""
-        from dualign.aligner import Aligner
-
-        assert self.load is not None
-        aligner = Aligner.load(self.load, **self.computing.aligner_keywords()).set_options(**self.options)
-        self._check_gold(aligner.options)
-        return aligner
-
-    def _note_idle(self, options: Options, tell: Reporter) -> None:
-        from dualign.commands.notes import note_idle
-
-        scored = bool(self.outputs.report or self.outputs.page)
-        note_idle(options, self.options, tell, scored=scored)
-
-    def _note_cut(self, aligner: Aligner, outputs: Outputs, tell: Reporter) -> None:
+    def _note_cut(self, aligner: Aligner, tell: Reporter) -> None:
         """Tell that links are on tokens that nobody sees."""
         cutting = aligner.cutting
-        if not outputs.reads_lines and (cutting.source is not None or cutting.target is not None):
+        if not self.outputs.reads_lines and (cutting.source is not None or cutting.target is not None):
             tell.note(
                 "note: links count tokens as {tokenize=} cuts them, not the words of your files; "
                 "{positions=} counts words, {tokens=} writes the tokens",
                 tokenize=aligner.options.tokenize, positions="words", tokens="FILE",
             )  # fmt: skip
 
-    def _chunks_for_saved(
-        self, aligner: Aligner, files: TextFiles, tuning: Tuning, outputs: Outputs, tell: Reporter
-    ) -> tuple[Chunks, Position]:
-        """Return the text for a saved model, which is tuned first if that is wanted, and its size."""
-        from dualign.commands.chunked_alignment import chunks_of_files, chunks_of_text
-        from dualign.commands.notes import can_read_again, note_device
-        from dualign.text.blocks import Position, read_pairs
+    def _trained(self, text: TextFiles, crew: Any, tell: Reporter) -> _Work:
+        """Learn from the text; it is read again if its lines are wanted."""
+        from dualign.commands.training import Trainer
+        from dualign.text.blocks import Position
 
+        outputs, computing = self.outputs, self.computing
+        self._prepare(Options.of(self.options), crew, tell)
+        trainer = Trainer(computing, crew, self.evidence, self.tuning, tell)
+        learnt = trainer.learn(text, self.options, outputs.positions)
+        text = replace(text, cutting=learnt.aligner.cutting)
+        source = text if outputs.reads_lines else learnt.text
+        end = Position(len(learnt.text))
+        threads = trainer.workspace.at_once(learnt.aligner.threads, CHUNK_MEMORY)
+        return _Work(learnt.aligner, text, source, end, threads, learnt.ids)
+
+    def _loaded(self, text: TextFiles, crew: Any, tell: Reporter) -> _Work:
+        """Load the saved model, and tune it if that is wanted."""
+        from dualign.aligner import Aligner
+        from dualign.text.blocks import Position
+
+        outputs, computing = self.outputs, self.computing
+        assert self.load is not None
+        aligner = Aligner.load(self.load, **computing.aligner_keywords()).set_options(**self.options)
+        self._check_gold(aligner.options.tokenize)
+        self._prepare(aligner.options, crew, tell)
+        aligner.constraints = self.evidence.read_glossary(computing.errors, aligner.cutting)
+        threads = computing.at_once(aligner, CHUNK_MEMORY)
+        text = replace(text, cutting=aligner.cutting)
         if outputs.at_once:
-            aligner.threads = 1  # several would read ahead, and so wait for lines before answering
+            aligner.threads = threads = 1  # several would read ahead, and so wait for lines before answering
             aligner.card = None
         else:
-            note_device(aligner, aligner.constraints, tell, learns=False)
-        end = Position(0, files.size)
-        if tuning.is_wanted:
-            from dualign.commands.tuning import gold_of, pairs_with_gold, tune_by
+            computing.note_device(aligner, aligner.constraints, tell, learns=False)
+        end = Position(0, text.size)
+        source = self._tuned(aligner, text, tell) if self.tuning.is_wanted else text
+        return _Work(aligner, text, source, end, threads)
 
-            gold = gold_of(tuning, files.errors)
-            pairs = read_pairs(files)
-            begin = list(islice(pairs, gold.lines[-1] + 1)) if tuning.on_input else []
-            tune_by(
-                aligner, pairs_with_gold(tuning, begin, gold, files.errors, files.cutting), gold.links, tell
-            )
-            if tuning.on_input and not can_read_again(files.source, files.target):
-                if outputs.reads_lines:
-                    raise UsageError(
-                        "tuning on the input reads it a second time; name files instead of - and pipes"
-                    )
-                return lambda _: chunks_of_text(aligner.model, chain(begin, pairs), aligner.chunk), end
-        keep = outputs.reads_lines
+    def _tuned(self, aligner: Aligner, text: TextFiles, tell: Reporter) -> TextFiles | Iterable[Pair]:
+        """Tune the aligner; return the text, as what is left of it if it cannot be read again."""
+        from dualign.commands.tuning import gold_of, pairs_with_gold, tune_by
+        from dualign.text.blocks import read_pairs
 
-        def chunks(place: Position) -> Iterator[Chunk]:
-            return chunks_of_files(aligner.model, files, place, keep=keep, size=aligner.chunk)
+        tuning = self.tuning
+        gold = gold_of(tuning, text)
+        pairs = read_pairs(text)
+        begin = list(islice(pairs, gold.lines[-1] + 1)) if tuning.on_input else []
+        known = pairs_with_gold(tuning, begin, gold, text.errors, aligner.cutting)
+        tune_by(aligner, known, gold.links, tell)
+        if not tuning.on_input or text.is_regular:
+            return text
+        if self.outputs.reads_lines:
+            raise UsageError("tuning on the input reads it a second time; name files instead of - and pipes")
+        return chain(begin, pairs)
 
-        return chunks, end
-
-    def _write_nothing(
-        self, error: NothingToLearn, files: TextFiles, outputs: Outputs, tell: Reporter
-    ) -> Aligner:
+    def _write_nothing(self, error: NothingToLearn, text: TextFiles, tell: Reporter) -> Aligner:
         """Write a line without links for each pair of a text in which no pair has words on both sides, unless
         something is to be written that needs a model."""
         from dualign.aligner import Aligner
-        from dualign.commands.outputs import Ids, Printed, printed, write
+        from dualign.commands.outputs import Printed, printed, write
         from dualign.decode.decoders import no_links
-        from dualign.text.blocks import BEGINNING, Position, read_pairs
+        from dualign.hmm.encoding import EncodedText, UnreadPart
+        from dualign.text.blocks import BEGINNING, Position, read_blocks, read_pairs
+        from dualign.text.corpus import numbered
+        from dualign.text.numbering import LINES
 
-        pairs = error.pairs
+        pairs, outputs = error.pairs, self.outputs
         if outputs.model or outputs.page or (pairs and outputs.posteriors):
             raise error
         aligner = Aligner(**self.computing.aligner_keywords(), **self.options)
-        files = replace(files, cutting=aligner.cutting)
+        text = replace(text, cutting=aligner.cutting)
         empty = (
             f"all {pairs} lines of the output are empty" if pairs > 1 else "the line of the output is empty"
         )
@@ -313,67 +278,61 @@ class Align(Command):
         tell.warn("{what}, so {found}", what=error.what, found=found)
         lines = None
         if outputs.reads_lines:
-            tokens = "".join(f"{' '.join(left)}\t{' '.join(right)}\n" for left, right in read_pairs(files))
+            tokens = "".join(f"{' '.join(left)}\t{' '.join(right)}\n" for left, right in read_pairs(text))
             lines = Printed(lambda _: b"\n" * pairs, tokens.encode())
-        ids = None if outputs.ids is None else Ids(outputs.ids).of(0, pairs)
-        piece = printed(no_links(pairs), outputs, BEGINNING, Position(pairs), 0.0, lines, ids)
+        ids = [id for block in read_blocks(text, LINES) for id in block.ids] if text.has_ids else []
+        part = UnreadPart(BEGINNING, Position(pairs), lambda _: EncodedText(numbered([], False)), ids)
+        piece = printed(no_links(pairs), outputs, part, 0.0, lines)
         write([piece] if pairs else [], outputs, tell)
         return aligner
 
-    def _write(self, work: _Work, evidence: Evidence, crew: Any, tell: Reporter) -> PairTotals:
+    def _write(self, work: _Work, crew: Any, tell: Reporter) -> PairTotals:
         """Align the text: on a cluster, as a run that can be continued, or from its beginning to its end."""
-        from dualign.commands.chunked_alignment import align_chunks
-        from dualign.commands.outputs import Ids, write, write_page
-        from dualign.text.blocks import BEGINNING, read_pairs
+        from dualign.commands.outputs import pieces, write, write_pieces
 
-        aligner, files, outputs = work.aligner, work.files, work.outputs
+        aligner, text, outputs = work.aligner, work.text, self.outputs
         if crew is not None:
             from dualign.commands.cluster_alignment import align_on
 
-            return align_on(crew, aligner, files, outputs, tell, learnt=self.load is None)
-        if self.resume:
-            return self._go_on(work, evidence, tell)
-        ids = None if outputs.ids is None else Ids(outputs.ids)
-        pieces = align_chunks(aligner, work.chunks(BEGINNING), outputs, tell, ids, work.threads)
-        counts, kept = write(_advancing(pieces, work.end), outputs, tell)
-        if outputs.page is not None:
-            named = {"source": files.source, "target": files.target, "model": self.load or outputs.model}
-            named["links"] = outputs.links
-            write_page(outputs.page, list(read_pairs(files)), kept, aligner, named)
-        return counts
+            return align_on(crew, aligner, text, outputs, tell, learnt=self.load is None)
+        keep, threads = outputs.reads_lines, work.threads
+        if not self.resume:
+            parts = aligner.parts(work.source, keep=keep)
+            found = pieces(aligner, parts, outputs, tell, work.ids, threads)
+            counts, kept = write(found, outputs, tell, work.end)
+            if outputs.page is not None:
+                from dualign.commands.outputs import write_page
+                from dualign.text.blocks import read_pairs
 
-    def _go_on(self, work: _Work, evidence: Evidence, tell: Reporter) -> PairTotals:
-        """Align what an earlier run has left."""
-        from dualign.commands.chunked_alignment import align_chunks
-        from dualign.commands.outputs import write_pieces
+                files = {"source": text.source, "target": text.target, "model": self.load or outputs.model}
+                write_page(outputs, list(read_pairs(text)), kept, aligner, files)
+            return counts
         from dualign.commands.resuming import Resumable, about_run
 
-        aligner, files, outputs = work.aligner, work.files, work.outputs
-        read = {"source": files.source, "target": files.target, "model": self.load}
-        read["glossary"] = evidence.glossary
-        parts = Resumable(outputs, about_run(read, aligner.options.as_dict(), outputs, files.errors))
-        with parts.opened():
-            if parts.place.line:
-                tell.note(f"going on after {number_of(parts.place.line, 'pairs')}")
-            if not parts.is_complete:
-                pieces = align_chunks(aligner, work.chunks(parts.place), outputs, tell, None, work.threads)
-                write_pieces(_advancing(pieces, work.end), parts, parts.counts, tell)
-        return parts.counts
-
-
-Chunks = Callable[["Position"], Iterable["Chunk"]]
-"""The chunks of a text from a place on."""
+        read = {"source": text.source, "target": text.target, "model": self.load}
+        read["glossary"] = self.evidence.glossary
+        done = Resumable(outputs, about_run(read, aligner.options.as_dict(), outputs, text.errors))
+        with done.opened():
+            if done.place.line:
+                tell.note(f"going on after {number_of(done.place.line, 'pairs')}")
+            if not done.is_complete:
+                parts = aligner.parts(work.source, done.place, keep=keep)
+                found = pieces(aligner, parts, outputs, tell, threads=threads)
+                write_pieces(found, done, done.counts, tell, work.end)
+        return done.counts
 
 
 class _Work(NamedTuple):
-    """A text to align, which ends at a place, in bytes or lines, if that is known; and where to write."""
+    """What to align: a text in files, and the `source` to take it from, these files or what was made of them;
+    its end, in bytes or lines, if that is known; on how many threads; the ids of the pairs, if the source has
+    none of its own."""
 
     aligner: Aligner
-    files: TextFiles
-    chunks: Chunks
+    text: TextFiles
+    source: TextFiles | Numbered | Iterable[Pair]
     end: Position
-    outputs: Outputs
     threads: int
+    ids: Sequence[str] = ()
 
 
 class _BadLines:
@@ -386,25 +345,3 @@ class _BadLines:
     def tell(self, message: str) -> None:
         self.count += 1
         self._tell.warn("{message}", message=message)
-
-
-def _chunks_for_learnt(aligner: Aligner, files: TextFiles, text: Numbered, outputs: Outputs) -> Chunks:
-    """Return the text that the model was learnt from; it is read again if its lines are wanted."""
-    from dualign.commands.chunked_alignment import chunks_of_files, chunks_of_text
-
-    def chunks(_: Position) -> Iterator[Chunk]:
-        if outputs.reads_lines:
-            return chunks_of_files(aligner.model, files, keep=True, size=aligner.chunk)
-        return chunks_of_text(aligner.model, text, aligner.chunk)
-
-    return chunks
-
-
-def _advancing(pieces: Iterable[Piece], whole: Position) -> Iterator[Piece]:
-    """Tell how much of the text is done; `whole` is its end, and nothing is told if that is not known."""
-    for piece in pieces:
-        if whole.source:
-            advance(piece.end.source / whole.source)
-        elif whole.line:
-            advance(piece.end.line / whole.line)
-        yield piece

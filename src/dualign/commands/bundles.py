@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from dualign._core.errors import UsageError
+from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import OptionRecord, check, opt
 from dualign.commands.console import Reporter
 from dualign.options import POSITIONS, PROJECTIONS
@@ -17,6 +18,7 @@ from dualign.text.link_formats import FORMATS
 
 if TYPE_CHECKING:
     from dualign._core.memory import Workspace
+    from dualign.aligner import Aligner
     from dualign.engines.dask.workers import Workers
     from dualign.hmm.constraints import ConstraintSet, Glossary
     from dualign.show.dataset import Dataset, Files
@@ -163,7 +165,7 @@ class Outputs:
         None, "Also write the tokens, `source<TAB>target`.", metavar="FILE", file="out", panel="Text"
     )
     ids: str | None = None
-    """A file to read: the id of each pair, a line each, which stands before its links, scores and tokens."""
+    """A file with the id of each pair, where the text has none; it stands before links, scores and tokens."""
     at_once: bool = opt(
         False, "With --model: write the links of each line as soon as it is read.", name="line_buffered"
     )
@@ -391,16 +393,67 @@ class Computing(OptionRecord):
             raise UsageError("{memory=} must be a number of bytes, or a size such as 4G", memory=memory)
         return Workspace(memory, self.scratch, available(self.threads))
 
-    def check_device(self) -> None:
-        """Refuse a card that cannot be used before the work."""
+    def check(self) -> None:
+        """Refuse before the work memory, a folder or a card that cannot be used."""
+        if self.memory is not None or self.scratch is not None:
+            self.workspace()
         if self.device == "cuda":
             from dualign.engines.cuda.device import card_of
 
             card_of(self.device, self.device_memory)
 
+    def at_once(self, aligner: Aligner, size: int) -> int:
+        """Return on how many threads there is room to align, if each takes that many bytes."""
+        if aligner.threads == 1:
+            return 1
+        workspace = self.workspace()
+        workspace.reserve(sum(array.nbytes for array in aligner.model.lexicon))
+        return workspace.at_once(aligner.threads, size)
+
+    @contextmanager
+    def text_of(self, text: TextFiles) -> Iterator[TextFiles]:
+        """Give a text as its bytes are to be read; of a table that comes through a pipe, a copy."""
+        text = replace(text, errors=self.errors)
+        if text.columns is None or text.is_regular:
+            yield text
+            return
+        from shutil import copyfileobj
+
+        from dualign._core.files.atomic import temporary_folder
+        from dualign._core.files.streams import open_input
+
+        with temporary_folder(self.scratch) as folder:
+            path = os.path.join(folder, f"table{os.path.splitext(text.source)[1]}")
+            with open_input(text.source) as stream, open(path, "wb") as copy:
+                copyfileobj(stream, copy)
+            try:
+                yield replace(text, source=path)
+            except DataError as error:
+                raise DataError(str(error).replace(path, text.name)) from None
+
     def aligner_keywords(self) -> dict[str, Any]:
         """Return the keywords of an `Aligner` that say where it computes."""
         return {"threads": self.threads, "device": self.device, "device_memory": self.device_memory}
+
+    def note_device(
+        self,
+        aligner: Aligner,
+        constraints: object,
+        tell: Reporter,
+        *,
+        learns: bool = True,
+        pinned: bool = False,
+        similar: bool = False,
+    ) -> None:
+        """Tell what a card leaves to the processor."""
+        if aligner.card is None:
+            return
+        from dualign.engines.cuda.engine import why_not, why_not_align
+
+        if learns and (reason := why_not(aligner.options, constraints, pinned, similar)) is not None:
+            tell.note(f"note: the card does not do {reason}; training runs on the processor")
+        if (reason := why_not_align(aligner.options, constraints)) is not None:
+            tell.note(f"note: the card does not do {reason}; links are chosen on the processor")
 
     @contextmanager
     def crew(self, tell: Reporter) -> Iterator[Workers | None]:

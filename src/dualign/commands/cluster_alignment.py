@@ -1,8 +1,8 @@
 """Aligning a text with the workers of a cluster.
 
-The text is cut into shards of chunks (`dualign.commands.chunked_alignment`), whatever the number of
-workers; the lines of each shard are a file of the work folder. A task makes of it another, with all that is
-written about these lines. When all are there, they are put together in the order of the text.
+The text is cut into shards of some chunks, as one machine aligns them, whatever the number of workers; the
+lines of each shard are a file of the work folder. A task makes of it another, with all that is written about
+these lines. When all are there, they are put together in the order of the text.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
 from dualign.commands.bundles import Outputs
-from dualign.commands.chunked_alignment import Chunk, align_chunks, encode_chunk
 from dualign.commands.console import Reporter
-from dualign.commands.outputs import PairTotals, Piece, write
+from dualign.commands.outputs import PairTotals, Piece, pieces, write
 from dualign.engines.dask.work_folder import is_whole, keep, kept_model, made, mark_of, model_mark, remembered
 from dualign.engines.dask.workers import Made, Task, Workers
-from dualign.hmm.encoding import chunk_size
+from dualign.hmm.encoding import UnreadPart, chunk_size, encode_block
 from dualign.hmm.model import Model
 from dualign.text.blocks import Position, TextBlock, TextFiles, read_blocks
 
@@ -36,10 +35,10 @@ SHARDS = 64
 """Shards of each size: the first have one chunk, so that a short text keeps many workers busy, too."""
 
 
-def refuse_outputs(outputs: Outputs, resume: bool) -> None:
+def refuse_outputs(outputs: Outputs, text: TextFiles, resume: bool) -> None:
     """Refuse what a cluster does not write."""
     for name in ("page", "posteriors", "ids"):
-        if getattr(outputs, name) is not None:
+        if text.has_ids if name == "ids" else getattr(outputs, name) is not None:
             raise UsageError(f"a cluster does not write {name}; leave it out, or align on one machine")
     if outputs.at_once:
         raise UsageError(
@@ -172,9 +171,6 @@ class ShardReporter(Reporter):
         """Keep a warning."""
         self.warnings.append((template, values))
 
-    def about_kernels(self, text: str) -> None:
-        """Keep nothing."""
-
 
 def align_shard(
     lines: str, model: str, known: bytes, files: TextFiles, outputs: Outputs, learnt: bool
@@ -183,15 +179,15 @@ def align_shard(
     aligner = _aligner(model, known)
     tell = ShardReporter()
     keep_lines = outputs.reads_lines
-    chunks = (
-        Chunk(block.begin, partial(encode_chunk, block=block, keep=keep_lines), block.end)
+    parts = (
+        UnreadPart(block.begin, block.end, partial(encode_block, block=block, keep=keep_lines))
         for block in blocks_of(lines, files)
     )
-    pieces = list(align_chunks(aligner, chunks, outputs, tell))
-    counts = sum((piece.counts for piece in pieces), PairTotals())
+    done = list(pieces(aligner, parts, outputs, tell))
+    counts = sum((piece.counts for piece in done), PairTotals())
     arrays = {
         f"stream_{n}": np.frombuffer(b"".join(part), np.uint8)
-        for n, part in enumerate(zip(*(piece.contents for piece in pieces), strict=True))
+        for n, part in enumerate(zip(*(piece.contents for piece in done), strict=True))
     }
     # A text that was learnt from was looked at before.
     told = {"notes": [], "warnings": []} if learnt else {"notes": tell.notes, "warnings": tell.warnings}

@@ -24,16 +24,20 @@ UsageError("{a=} needs {b=}", a=self.a, b=...)`), and files that are missing, re
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from dualign._core.errors import UsageError
-from dualign._core.fields import OptionRecord, Setting, bundle, name_of, refuse_unknown, settings
+from dualign._core.fields import OptionRecord, Setting, bundle, idle, name_of, refuse_unknown, settings
 from dualign.commands.bundles import Computing
 from dualign.commands.console import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from dualign.text.blocks import TextFiles
 
 R = TypeVar("R")
 
@@ -167,9 +171,6 @@ class Command(OptionRecord):
             raise UsageError(
                 "{name} does not run on a cluster; leave {cluster=} out", name=name, cluster=computing.cluster
             )
-        if computing.cluster is not None and computing.device == "cuda":
-            what = "a cluster computes on processors; leave {device=} or {cluster=} out"
-            raise UsageError(what, device="cuda", cluster=...)
 
     @contextmanager
     def _profiled(self) -> Iterator[None]:
@@ -215,3 +216,51 @@ def made(record: type[R], values: Mapping[str, Any], objects: Collection[Any] = 
         elif name_of(f) in values:
             parts[f.name] = values[name_of(f)]
     return record(**parts)
+
+
+def check_model_output(path: str, remedy: str, **values: Any) -> None:
+    """Refuse before the work a model that could not be written there."""
+    from dualign._core.files.container import checked_path, refuse_other_files
+
+    checked_path(path)
+    refuse_other_files(path, remedy, **values)
+
+
+def inspect_text(text: TextFiles, tell: Reporter, *, waits: bool = False) -> None:
+    """Refuse, before kernels are compiled, one file that has not both sides on its first line; not if the run
+    `waits` for lines as they come. Warn where a text is its own translation, as after a typing error."""
+    source, target = text.source, text.target
+    if target is None:
+        if text.is_regular and not waits and not text.is_table:
+            from dualign.text.blocks import check_first_line
+
+            check_first_line(source, text.errors)
+        return
+    local = os.path.exists(source) and os.path.exists(target)
+    if not (os.path.samefile(source, target) if local else source == target):
+        return
+    if text.is_regular and text.size:  # an empty text has a warning of its own
+        what = "{file}: both the source and the target text; name the file of the other language"
+        tell.warn(what, file=source)
+
+
+def note_idle(options: Any, given: Mapping[str, Any], tell: Reporter, *, only_training: bool = False) -> None:
+    """Tell which of the given options have no effect on what is written.
+
+    With `only_training`, that is a model: it keeps the options that wait for another decoder.
+    """
+    for name, other in idle(options, given) if given else ():
+        if other == "model" or not only_training:
+            what = f"note: {{{name}=}} has no effect with {{{other}=}}"
+            tell.note(what, **{name: given[name], other: getattr(options, other)})
+
+
+def compile_for(crew: Any, tell: Reporter, *names: str) -> None:
+    """Compile kernels, and load them on the workers of a cluster, while the text is read."""
+    from dualign.commands.warming import compile_kernels, load_kernels
+
+    if crew is None:
+        compile_kernels(tell.note, *names)
+    else:
+        compile_kernels(tell.note, *names, "lines", "cluster")
+        crew.prepare(load_kernels)

@@ -55,10 +55,6 @@ class Reporter:
         """Tell that the result is probably not what was wanted."""
         self._warn(message(template, values, self.spell))
 
-    def about_kernels(self, text: str) -> None:
-        """Tell about kernels that this machine compiles."""
-        self.note("{text}", text=text)
-
     def progress(self, done: int, what: str) -> None:
         """Tell how many lines are done, 0 when the work begins."""
         self._progress(done, what)

@@ -1,37 +1,32 @@
-"""What word alignment writes: links, their probabilities, a report, and a page about the tell."""
+"""What word alignment writes, and tells about words: links, probabilities, a report, a page about the run."""
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from math import isfinite, isnan
-from typing import IO, Any, NamedTuple, Protocol
-
-import numpy as np
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dualign._core import release
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError
-from dualign._core.files.streams import (
-    flush_through,
-    open_binary_output,
-    open_input,
-    open_output,
-    pack,
-    plain_name,
-)
-from dualign._core.progress import in_words
+from dualign._core.files.streams import flush_through, open_binary_output, open_output, pack, plain_name
+from dualign._core.progress import advance, in_words
 from dualign.aligner import Aligner, alignments
 from dualign.commands.bundles import Outputs
 from dualign.commands.console import Reporter
 from dualign.decode.decoders import DecodedLinks, scores_of
-from dualign.text.blocks import Pair, Position
+from dualign.text.blocks import BEGINNING, Pair, Position
 from dualign.text.checks import number_of
 from dualign.text.score_matrices import MatrixArchive
 from dualign.text.utf8_kernels import print_links
+
+if TYPE_CHECKING:
+    from dualign.engines import DecodedPart
+    from dualign.hmm.encoding import EncodedText, UnreadPart
+    from dualign.text.tokenizing import Cutting
 
 
 class Piece(NamedTuple):
@@ -70,55 +65,120 @@ class Printed(NamedTuple):
     tokens: bytes = b""
 
 
-def printed(
-    links: DecodedLinks,
+def pieces(
+    aligner: Aligner,
+    parts: Iterable[UnreadPart],
     outputs: Outputs,
-    begin: Position,
-    end: Position,
-    seconds: float,
-    lines: Printed | None = None,
-    ids: list[bytes] | None = None,
+    tell: Reporter,
+    ids: Sequence[str] = (),
+    threads: int | None = None,
+) -> Iterator[Piece]:
+    """What is written about each part of a text, in their order; `ids`, if the parts have none."""
+    cutting = aligner.cutting
+
+    def look(part: UnreadPart, text: EncodedText) -> None:
+        if part.begin.line == 0:
+            _note_words(aligner, text, outputs.positions, tell)
+
+    def finish(part: UnreadPart, decoded: DecodedPart) -> Piece:
+        text, links, matrices, clock = decoded
+        if ids:
+            part = part._replace(ids=ids[part.begin.line : part.end.line])
+        lines = None
+        if text.lines is not None:
+            from dualign.commands.link_places import on_lines
+
+            lines = on_lines(links, text.lines, outputs, cutting, part.begin)
+        piece = printed(links, outputs, part, clock.seconds, lines)
+        return piece if matrices is None else piece._replace(matrices=matrices)
+
+    matrices = outputs.posteriors is not None
+    return aligner.decode(parts, finish, threads=threads, matrices=matrices, look=look)
+
+
+def _note_words(aligner: Aligner, text: EncodedText, positions: str, tell: Reporter) -> None:
+    """Tell where the first pairs of a text are in other languages than the model's, or look raw."""
+    vocabularies = aligner.model.source, aligner.model.target
+    sides = [text.bitext.source.tokens, text.bitext.target.tokens]
+    for name, tokens, known, new in zip(("source", "target"), sides, vocabularies, text.unknown, strict=True):
+        if new:
+            note_unknown(name, int((tokens >= len(known)).sum()), len(tokens), tell)
+    if not aligner.history and not tell.is_quiet:  # what was learnt from was looked at before training
+        words = ([*known.words, *new] for known, new in zip(vocabularies, text.unknown, strict=True))
+        note_raw(zip(sides, words, strict=True), aligner.cutting, positions, tell)
+
+
+MOSTLY = 0.5
+"""With a larger share of unknown words at the beginning of a text, the model is hardly meant for it."""
+
+
+def note_unknown(name: str, unknown: int, tokens: int, tell: Reporter) -> None:
+    """Warn where most of the first tokens of a side are words that the model does not know."""
+    if unknown > MOSTLY * tokens:
+        tell.warn(
+            f"the model does not know {100 * unknown / tokens:.0f} % of the first {name} words; "
+            "was it trained on these languages, in this order?"
+        )
+
+
+def note_raw(
+    sides: Iterable[tuple[Array, Sequence[str]]], cutting: Cutting, positions: str | None, tell: Reporter
+) -> None:
+    """Tell where the text looks raw, and is not tokenised.
+
+    `sides`: the first tokens of each, in numbers, and the words of these. `positions`: what the links are on,
+    None if there are none.
+    """
+    from dualign.text.tokenizing import ENDING, SAMPLE, sign_of_raw_text
+
+    signs = []
+    for name, cut, (tokens, words) in zip(
+        ("source", "target"), (cutting.source, cutting.target), sides, strict=True
+    ):
+        if cut is None:
+            sign = sign_of_raw_text([words[token] for token in tokens[:SAMPLE].tolist()], name)
+            signs += [] if sign is None else [sign]
+    if not signs:
+        return
+    if len(signs) == 2 and all(sign.endswith(ENDING) for sign in signs):
+        signs[0] = signs[0].removesuffix(ENDING)
+    more = ", and align with {positions=} for links on the words of your files"
+    tell.note(
+        "note: {signs}; if this text is not tokenised, train with {tokenize=}"
+        + (more if positions == "tokens" else ""),
+        signs=" and ".join(signs), tokenize="simple", positions="words",
+    )  # fmt: skip
+
+
+def printed(
+    links: DecodedLinks, outputs: Outputs, part: UnreadPart, seconds: float, lines: Printed | None = None
 ) -> Piece:
-    """What is written about the pairs between two places in a text, whose alignment took these seconds."""
+    """What is written about a part of a text, whose alignment took these seconds."""
     written = lines or Printed(partial(print_links, links))
     scored = report = scores = tokens = b""
     if outputs.probabilities is not None:
-        scored = pack(_after_ids(written.links(True), ids), outputs.probabilities)
+        scored = pack(_after_ids(written.links(True), part), outputs.probabilities)
     if outputs.report is not None:
         records = io.StringIO()
-        write_report(links, begin.line, seconds / max(len(links), 1), records, ids)
+        write_report(links, part.begin.line, seconds / max(len(links), 1), records, part.ids)
         report = pack(records.getvalue().encode(), outputs.report)
     if outputs.scores is not None:
         rows = "".join(f"{p:.6f}\t{q:.6f}\t{mean:.6f}\t{rest:.6f}\n" for p, q, mean, rest in scores_of(links))
-        scores = pack(_after_ids(rows.encode(), ids), outputs.scores)
+        scores = pack(_after_ids(rows.encode(), part), outputs.scores)
     if outputs.tokens is not None:
-        tokens = pack(_after_ids(written.tokens, ids), outputs.tokens)
-    contents = pack(_after_ids(written.links(False), ids), outputs.links), scored, report, scores, tokens
-    counts = PairTotals(len(links), int(links.too_long.sum()), int(links.certified.sum()), len(links.source))
-    return Piece(end, contents, counts, links if outputs.page is not None else None)
+        tokens = pack(_after_ids(written.tokens, part), outputs.tokens)
+    contents = pack(_after_ids(written.links(False), part), outputs.links), scored, report, scores, tokens
+    pairs = len(links.too_long)
+    counts = PairTotals(pairs, int(links.too_long.sum()), int(links.certified.sum()), len(links.source))
+    return Piece(part.end, contents, counts, links if outputs.page is not None else None)
 
 
-class Ids:
-    """The ids of the pairs of a text, from a file with one on each line."""
-
-    def __init__(self, path: str) -> None:
-        with open_input(path) as stream:
-            self._text = stream.read()
-        self._ends = np.flatnonzero(np.frombuffer(self._text, np.uint8) == 10)
-
-    def of(self, begin: int, end: int) -> list[bytes]:
-        """The ids of pairs begin … end."""
-        if end > len(self._ends):
-            raise DataError(f"there are {len(self._ends)} ids for more pairs; give an id for each")
-        first = int(self._ends[begin - 1]) + 1 if begin else 0
-        return self._text[first : int(self._ends[end - 1]) + 1].split(b"\n")[:-1] if end > begin else []
-
-
-def _after_ids(lines: bytes, ids: list[bytes] | None) -> bytes:
-    """The lines, each with its id and a tab before it."""
-    if ids is None:
+def _after_ids(lines: bytes, part: UnreadPart) -> bytes:
+    """The lines, each with its id and a tab before it, if there are ids."""
+    if not part.ids:
         return lines
-    return b"".join([b"%b\t%b\n" % both for both in zip(ids, lines.split(b"\n")[:-1], strict=True)])
+    each = zip(part.ids, lines.split(b"\n")[:-1], strict=True)
+    return b"".join([b"%b\t%b\n" % (id.encode(), line) for id, line in each])
 
 
 class Sink(Protocol):
@@ -163,23 +223,29 @@ class WholeFiles:
             self._archive.finish()
 
 
-def write(pieces: Iterable[Piece], outputs: Outputs, tell: Reporter) -> tuple[PairTotals, list[DecodedLinks]]:
+def write(
+    pieces: Iterable[Piece], outputs: Outputs, tell: Reporter, end: Position = BEGINNING
+) -> tuple[PairTotals, list[DecodedLinks]]:
     """Write links, and what else is wanted, piece by piece; nothing appears under a final name before
     everything is written. Returns what was counted, and what was kept for the page."""
     with ExitStack() as stack:
         files = WholeFiles(outputs, stack)
-        found = write_pieces(pieces, files, PairTotals(), tell)
+        found = write_pieces(pieces, files, PairTotals(), tell, end)
         files.finish()
     return found
 
 
 def write_pieces(
-    pieces: Iterable[Piece], sink: Sink, counts: PairTotals, tell: Reporter
+    pieces: Iterable[Piece], sink: Sink, counts: PairTotals, tell: Reporter, end: Position
 ) -> tuple[PairTotals, list[DecodedLinks]]:
-    """Write pieces after those that are counted already."""
+    """Write pieces after those that are counted already; the text's `end` is 0 where it is not known."""
     kept = []
     tell.progress(0, "align")
     for piece in pieces:
+        if end.source:
+            advance(piece.end.source / end.source)
+        elif end.line:
+            advance(piece.end.line / end.line)
         sink.write(piece)
         counts += piece.counts
         if piece.kept is not None:
@@ -190,7 +256,9 @@ def write_pieces(
 
 def note_counts(counts: PairTotals, aligner: Aligner, seconds: float, tell: Reporter) -> None:
     """Tell what is worth knowing about the pairs that were aligned in these seconds."""
-    tell.note(f"{number_of(counts.pairs, 'pairs')}, {number_of(counts.links, 'links')}, {in_words(seconds)}")
+    if not tell.is_quiet:
+        done = number_of(counts.pairs, "pairs"), number_of(counts.links, "links"), in_words(seconds)
+        tell.note(", ".join(done))
     if aligner.options.decoder == "bidirectional":
         tell.note(f"{counts.proved:,} of {counts.pairs:,} alignments are proved optimal")
     if counts.too_long:
@@ -199,7 +267,7 @@ def note_counts(counts: PairTotals, aligner: Aligner, seconds: float, tell: Repo
 
 
 def write_report(
-    chunk: DecodedLinks, line: int, seconds: float, report: IO[str], ids: list[bytes] | None = None
+    chunk: DecodedLinks, line: int, seconds: float, report: IO[str], ids: Sequence[str] = ()
 ) -> None:
     """A JSON object for each pair. Where a decoder does not search pair by pair, `seconds` is the mean over
     the chunk. A pair that was too long for the decoder has no score or bound.
@@ -210,7 +278,7 @@ def write_report(
         score, bound = float(chunk.score[n]), float(chunk.bound[n])
         record: dict[str, Any] = {
             "line": line + n + 1,
-            **({} if ids is None else {"id": ids[n].decode()}),
+            **({"id": ids[n]} if ids else {}),
             "links": count,
             "mean_probability": round(float(probabilities.mean()), 6) if count else None,
             "target_given_source": None if isnan(forward) else round(forward, 6),
@@ -229,7 +297,7 @@ def write_report(
 
 
 def write_page(
-    path: str,
+    outputs: Outputs,
     pairs: Sequence[Pair],
     chunks: Sequence[DecodedLinks],
     aligner: Aligner,
@@ -244,9 +312,10 @@ def write_page(
         write_report(chunk, line, 0.0, report)
         line += len(chunk)
     shown = ("model", "constraint", "projection", "decoder", "threshold")
+    files = files | {"links": outputs.links}
     facts = {name: plain_name(file) for name, file in files.items() if file not in (None, "-")}
     facts |= {name: str(getattr(aligner.options, name)) for name in shown} | {"dualign": release()}
     about = About("Word alignment", aligner.history, report.getvalue().splitlines(), facts)
     found = [alignment for chunk in chunks for alignment in alignments(chunk)]
-    with open_output(path) as stream:
+    with open_output(str(outputs.page)) as stream:
         stream.write(summary_page(pairs, found, about))

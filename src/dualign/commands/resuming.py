@@ -24,7 +24,7 @@ from dualign._core.progress import Clock
 from dualign.commands.bundles import Outputs
 from dualign.commands.outputs import PairTotals, Piece
 from dualign.options import DECODING
-from dualign.text.blocks import Position
+from dualign.text.blocks import Position, TextFiles
 
 EVERY = 5.0
 """Seconds between two records of how far we are."""
@@ -47,29 +47,34 @@ _NAMES = {
 }
 
 
-def check_resumable(outputs: Outputs, *inputs: str | None) -> None:
+def check_resumable(outputs: Outputs, text: TextFiles) -> None:
     """Refuse what cannot be gone on with."""
+    if text.columns is not None:
+        what = "{resume=} is for text files; write the columns of the table to files first"
+        raise UsageError(what, resume=True)
+    if text.has_ids:
+        raise UsageError("{resume=} cannot write ids; leave them out", resume=True)
     if outputs.page is not None:
         raise UsageError("{resume=} cannot write a page about the run; write a report instead", resume=True)
     if outputs.posteriors is not None:
         raise UsageError(
             "{resume=} cannot go on with an archive of posteriors; align in parts instead", resume=True
         )
-    for path in inputs:
+    for path in text.files:
         if path == "-":
             raise UsageError(
                 "{resume=} reads the text from where it stopped; name files instead of -", resume=True
             )
-        if path is not None and os.path.exists(path) and not is_regular(path):
+        if os.path.exists(path) and not is_regular(path):
             raise UsageError(
                 "{resume=} reads the text from where it stopped, but {path} is not a regular file",
                 resume=True,
                 path=path,
             )
-    for path in outputs.streamed:
+    for path in filter(None, outputs.streamed):
         if path == "-":
             raise UsageError("{resume=} continues a file; name one instead of -", resume=True)
-        if path is not None and os.path.exists(path) and not is_regular(path):
+        if os.path.exists(path) and not is_regular(path):
             raise UsageError(
                 "{resume=} continues a file, but {path} is not a regular file", resume=True, path=path
             )

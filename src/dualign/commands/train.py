@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dualign._core.errors import UsageError
 from dualign._core.fields import arg, bundle, opt
 from dualign._core.progress import Clock, in_words
 from dualign.commands.bundles import Computing, Evidence, Tuning
-from dualign.commands.command import Command
+from dualign.commands.command import Command, check_model_output, compile_for, inspect_text, note_idle
 from dualign.commands.console import Reporter
 from dualign.options import Options
 from dualign.text.blocks import TextFiles
@@ -44,36 +43,25 @@ class Train(Command):
 
     def run(self, tell: Reporter) -> Aligner:
         """Read the text, train, and save the model."""
-        from dualign._core.files.container import checked_path, refuse_other_files
-        from dualign.commands.notes import compile_for, inspect_text, note_idle
-        from dualign.commands.plain_text import plain_text
-        from dualign.commands.training import Trainer, TrainingText
+        from dualign.commands.training import Trainer
         from dualign.commands.warming import WORD_ALIGNER
         from dualign.text.sampling import as_count
 
-        clock, computing = Clock(), self.computing
+        clock, computing, evidence = Clock(), self.computing, self.evidence
         size = None if self.sample is None else as_count(self.sample)
-        checked_path(self.output)
-        refuse_other_files(self.output, "name the model with {output=}", output="MODEL")
-        with ExitStack() as stack:
-            plain = replace(self.text, errors=computing.errors)
-            text = stack.enter_context(plain_text(plain, None, computing.scratch, tell))
-            tuning, evidence = self.tuning, self.evidence
-            if text.ids is not None:
-                tuning = replace(tuning, ids=text.ids)
-            crew = stack.enter_context(computing.crew(tell))
-            trainer = Trainer(computing, crew, evidence, tuning, tell, computing.workspace())
+        check_model_output(self.output, "name the model with {output=}", output="MODEL")
+        with computing.text_of(self.text) as text, computing.crew(tell) as crew:
+            trainer = Trainer(computing, crew, evidence, self.tuning, tell)
             if size is not None:
-                self._check_sample(text.source, text.target)
+                self._check_sample(text)
             note_idle(Options.of(self.options), self.options, tell, only_training=True)
             if self.seed and size is None:
                 tell.note("note: {seed=} has no effect without a sample", seed=self.seed)
-            computing.check_device()
-            inspect_text(text.source, text.target, computing.errors, tell)
+            computing.check()
+            inspect_text(text, tell)
             cutting = ("cutting",) if "tokenize" in self.options else ()
             compile_for(crew, tell, *WORD_ALIGNER, *cutting)
-            given = TrainingText(text.source, text.target, size, self.seed)
-            numbered, aligner = trainer.learn(given, self.options)
+            numbered, _, aligner = trainer.learn(text, self.options, sample=size, seed=self.seed)
             aligner.save(self.output)
             if crew is None:
                 evidence.note_found(aligner.constraints, tell)
@@ -83,10 +71,8 @@ class Train(Command):
         )
         return aligner
 
-    def _check_sample(self, source: str, target: str | None) -> None:
+    def _check_sample(self, text: TextFiles) -> None:
         """Refuse what needs all pairs of the text, in their order."""
-        from dualign.commands.notes import can_read_again
-
         tuning = self.tuning
         if self.evidence.similarity:
             raise UsageError(
@@ -94,7 +80,7 @@ class Train(Command):
             )
         if tuning.pin:
             raise UsageError("a sample has other lines than the text that was corrected; train on all of it")
-        if tuning.is_wanted and tuning.on_input and not can_read_again(source, target):
+        if tuning.is_wanted and tuning.on_input and not text.is_regular:
             raise UsageError(
                 "a sample reads the whole text, and tuning its first lines once more; name files for both "
                 "sides"

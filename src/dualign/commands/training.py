@@ -12,18 +12,14 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError, UsageError
 from dualign._core.files.streams import text_size
-from dualign._core.memory import Workspace
 from dualign._core.progress import phase
 from dualign._core.threads import ordered_map
 from dualign.aligner import Aligner
 from dualign.commands.bundles import Computing, Evidence, Tuning
 from dualign.commands.console import SILENT, Reporter
-from dualign.commands.notes import note_device, note_raw, note_unknown
-from dualign.commands.plain_text import names_of
-from dualign.commands.warming import compile_kernels
+from dualign.commands.outputs import note_raw, note_unknown
 from dualign.hmm.model import Model
-from dualign.hmm.posteriors import LONGEST_IN_STEP
-from dualign.hmm.training import NothingToLearn, usable
+from dualign.hmm.training import NothingToLearn
 from dualign.options import Options
 from dualign.text.blocks import Pair, TextBlock, TextFiles, read_blocks
 from dualign.text.checks import number_of
@@ -44,13 +40,12 @@ LEAST_TO_TUNE = 20
 """Pairs with pinned links, at least, to tune by them, too: what is best for a few is worse for the text."""
 
 
-class TrainingText(NamedTuple):
-    """The files of a text to learn from: both sides, or one with both; how many pairs to draw, if not all."""
+class Learnt(NamedTuple):
+    """A text that was learnt from, numbered, the ids of its pairs if they have any, and the aligner."""
 
-    source: str
-    target: str | None
-    sample: int | None = None
-    seed: int = 0
+    text: Numbered
+    ids: Sequence[str]
+    aligner: Aligner
 
 
 class Labelled(NamedTuple):
@@ -68,22 +63,21 @@ class Trainer:
     """Trains on texts in files, with what is known, where the command computes."""
 
     def __init__(
-        self,
-        computing: Computing,
-        crew: Any,
-        evidence: Evidence,
-        tuning: Tuning,
-        tell: Reporter,
-        workspace: Workspace,
+        self, computing: Computing, crew: Any, evidence: Evidence, tuning: Tuning, tell: Reporter
     ) -> None:
         self.computing, self.crew, self.evidence, self.tuning = computing, crew, evidence, tuning
         self.tell, self.errors = tell, computing.errors
-        self.workspace = workspace
+        self.workspace = computing.workspace()
 
     def learn(
-        self, given: TrainingText, options: dict[str, Any], positions: str | None = None
-    ) -> tuple[Numbered, Aligner]:
-        """Train an aligner, tuned if there is gold; return the bitext, numbered, and the aligner.
+        self,
+        files: TextFiles,
+        options: dict[str, Any],
+        positions: str | None = None,
+        sample: int | None = None,
+        seed: int = 0,
+    ) -> Learnt:
+        """Train an aligner on a text, or a sample of so many pairs, and tune it if there is gold.
 
         `positions`: what links will be on, if any are to be written.
         """
@@ -94,6 +88,7 @@ class Trainer:
             options = begin.options.as_dict() | options
         keywords = self.computing.aligner_keywords()
         aligner = Aligner(**keywords, **options)
+        files = replace(files, cutting=aligner.cutting)
         constraints = evidence.read_glossary(self.errors, aligner.cutting)
         if self.crew is not None:
             from dualign.engines.dask.engine import check_model
@@ -102,9 +97,16 @@ class Trainer:
             if evidence.similarity is not None:
                 raise UsageError("a cluster does not know similarities; train on one machine")
         similar = evidence.similarity is not None
-        note_device(aligner, constraints, tell, pinned=tuning.pin, similar=similar)
-        gold = self._gold()
-        text, labelled = self._texts(given, aligner, gold)
+        self.computing.note_device(aligner, constraints, tell, pinned=tuning.pin, similar=similar)
+        gold = self._gold(files)
+        first = gold.lines[-1] + 1 if gold is not None and tuning.on_input else 0
+        pairs, ids, text = self._read(files, aligner, first, sample, seed)
+        labelled = Labelled([])
+        if gold is not None:
+            from dualign.commands.tuning import pairs_with_gold
+
+            mine = np.isin(np.arange(len(text)), gold.lines) if tuning.on_input else None
+            labelled = Labelled(pairs_with_gold(tuning, pairs, gold, self.errors, aligner.cutting), mine)
         other, times = self._background(text, aligner)
         about: dict[str, Any] = {"constraints": constraints, "workspace": self.workspace, "prior": prior}
 
@@ -121,12 +123,9 @@ class Trainer:
         judge = None
         if gold is not None and tuning.early_stop:
             judge = _AreaJudge(labelled.of(text), gold, aligner.threads)
-        longest = max(int(side.lengths.max(initial=0)) for side in (learnt.source, learnt.target))
-        if longest > LONGEST_IN_STEP:
-            compile_kernels(tell.note, "long")
         sides = (text.source.tokens, text.source_words), (text.target.tokens, text.target_words)
-        note_raw(lambda side: sides[side], aligner.cutting, positions, tell)
-        used = usable(learnt, aligner.options.max_length, aligner.threads)
+        note_raw(sides, aligner.cutting, positions, tell)
+        used = aligner.usable(learnt)
         # Each pair once: those of the text stand `times` times before the background.
         different = int(used[: len(text)].sum()) + int(used[times * len(text) :].sum())
         if 0 < different < LITTLE_TEXT and prior is None and constraints is None:
@@ -144,22 +143,21 @@ class Trainer:
         try:
             aligner.fit(learnt, report=tell.round, judge=judge, gold=pinned, client=self.crew, **about)
         except NothingToLearn:
-            place = names_of(given.source, given.target)
-            raise NothingToLearn(len(text), place) from None  # without the background
-        _note_empty(text, given.sample is None, tell)
+            raise NothingToLearn(len(text), files.name) from None  # without the background
+        _note_empty(text, sample is None, tell)
         _note_unused(text, used, times, aligner.options.max_length, tell)
         if judge is not None:
             judge.note_kept(aligner, tell)
         if gold is not None:
             self._tune(aligner, labelled.of(text), gold)
-        return text, aligner
+        return Learnt(text, ids, aligner)
 
-    def _gold(self) -> Gold | None:
+    def _gold(self, files: TextFiles) -> Gold | None:
         if not self.tuning.is_wanted:
             return None
         from dualign.commands.tuning import gold_of
 
-        return gold_of(self.tuning, self.errors)
+        return gold_of(self.tuning, files)
 
     def _tune(self, aligner: Aligner, pairs: Sequence[Pair] | Numbered, gold: Gold) -> None:
         from dualign.commands.tuning import linked, tune_by
@@ -171,17 +169,6 @@ class Trainer:
             )
         else:
             tune_by(aligner, pairs, gold.links, self.tell)
-
-    def _texts(self, given: TrainingText, aligner: Aligner, gold: Gold | None) -> tuple[Numbered, Labelled]:
-        """Return the numbered text, and which of its pairs, or which others, have gold links."""
-        if gold is None:
-            return self._read(given, aligner, 0)[1], Labelled([])
-        from dualign.commands.tuning import pairs_with_gold
-
-        on_input = self.tuning.on_input
-        begin, text = self._read(given, aligner, gold.lines[-1] + 1 if on_input else 0)
-        pairs = pairs_with_gold(self.tuning, begin, gold, self.errors, aligner.cutting)
-        return text, Labelled(pairs, np.isin(np.arange(len(text)), gold.lines) if on_input else None)
 
     def _background(self, text: Numbered, aligner: Aligner) -> tuple[Numbered | None, int]:
         """Return other text to learn from, if there is any, and how often the text is repeated beside it."""
@@ -219,31 +206,34 @@ class Trainer:
         weight = SIMILARITY_WEIGHT if weight is None else weight
         return with_similarities(text, matrices, weight, path, self.tell)
 
-    def _read(self, given: TrainingText, aligner: Aligner, first: int) -> tuple[list[Pair], Numbered]:
-        """Return the first pairs of a text, as many as are wanted, and the text, or a sample, numbered."""
-        workspace, size = self.workspace, given.sample
-        files = TextFiles(given.source, given.target, errors=self.errors, cutting=aligner.cutting)
+    def _read(
+        self, files: TextFiles, aligner: Aligner, first: int, size: int | None, seed: int
+    ) -> tuple[list[Pair], list[str], Numbered]:
+        """Return the first pairs of a text, as many as are wanted, all ids, and the text, or a sample."""
+        workspace = self.workspace
         begin: list[Pair] = []
+        ids: list[str] = []
 
         def blocks() -> Iterator[TextBlock]:
             for block in read_blocks(files, LINES):
                 if len(begin) < first:
                     begin.extend(islice(block.pairs(), first - len(begin)))
+                ids.extend(block.ids)
                 yield block
 
         if size is None:
             # The arrays of a text that can lie on the disk are about twice as large as its files.
             needed = 2 * sum(map(text_size, files.files))
             workspace.expect(max(0, needed - workspace.memory // 2))
-            return begin, self._number(files, blocks(), aligner)
+            return begin, ids, self._number(files, blocks(), aligner)
         tokens = ordered_map(TextBlock.tokens, blocks(), aligner.threads)
-        with sampled(tokens, size, given.seed, workspace.folder) as sample:
+        with sampled(tokens, size, seed, workspace.folder) as sample:
             if sample.size < size:
                 lines = number_of(sample.lines, "pairs")
                 self.tell.note(f"note: the text has only {lines}; the sample is the whole text")
             cut = Cutting(ascii=aligner.cutting.ascii)
             drawn = TextFiles(sample.source, sample.target, errors=self.errors, cutting=cut)
-            return begin, self._number(drawn, read_blocks(drawn, LINES), aligner)
+            return begin, ids, self._number(drawn, read_blocks(drawn, LINES), aligner)
 
     def _number(self, text: TextFiles, blocks: Iterable[TextBlock], aligner: Aligner) -> Numbered:
         """Number the words of a text."""

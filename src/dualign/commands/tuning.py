@@ -17,11 +17,12 @@ from dualign.hmm.model import Model
 from dualign.measure.curves import curve
 from dualign.measure.links import evaluate
 from dualign.options import STYLES, SYMMETRIZATIONS, Options
-from dualign.text.blocks import Pair, TextFiles, read_pairs
+from dualign.text.blocks import Pair, TextFiles, read_blocks, read_pairs
 from dualign.text.checks import links_inside, number_of, same_length
 from dualign.text.corpus import Numbered
 from dualign.text.gold import Gold, read_gold
 from dualign.text.links import Alignment
+from dualign.text.numbering import LINES
 from dualign.text.similarities import MOST, SIMILARITY_WEIGHT
 from dualign.text.tokenizing import Cutting
 from dualign.text.utf8 import read_lines
@@ -149,11 +150,15 @@ def area_judge(
     return lambda model: curve(Aligner.of_model(model, threads).posteriors(pairs), gold).area()
 
 
-def gold_of(tuning: Tuning, errors: str) -> Gold:
-    """Read the gold links."""
+def gold_of(tuning: Tuning, text: TextFiles) -> Gold:
+    """Read the gold links, which may be those of the first pairs of a text."""
     assert tuning.gold is not None
-    ids = list(read_lines(tuning.ids)) if tuning.ids is not None and tuning.on_input else []
-    gold = read_gold(tuning.gold, errors=errors, ids=ids)
+    ids: list[str] = []
+    if tuning.on_input and tuning.ids is not None:
+        ids = list(read_lines(tuning.ids))
+    elif tuning.on_input and text.has_ids:
+        ids = [id for block in read_blocks(text, LINES) for id in block.ids]
+    gold = read_gold(tuning.gold, errors=text.errors, ids=ids)
     if not gold.links:
         raise DataError("no gold links, the file is empty", place=tuning.gold)
     # A correction may say that a pair has no links.

@@ -13,7 +13,7 @@ from dualign._core.arrays import Array
 from dualign._core.progress import Clock
 from dualign.decode.decoders import DecodedLinks
 from dualign.hmm.constraints import ConstraintSet
-from dualign.hmm.encoding import EncodedText
+from dualign.hmm.encoding import EncodedText, UnreadPart
 from dualign.hmm.model import Model
 from dualign.hmm.training import Learner
 
@@ -25,14 +25,6 @@ class ClusterValues(TypedDict, total=False):
     """A `distributed.Client`, or a `Workers`; None for this process."""
     work: str | os.PathLike[str] | None
     """A folder that all machines of the cluster share."""
-
-
-class PartOfText(Protocol):
-    """Some consecutive pairs of a text."""
-
-    @property
-    def encode(self) -> Callable[[Model], EncodedText]:
-        """What gives them in the numbers of a model's words, on any thread."""
 
 
 class DecodedPart(NamedTuple):
@@ -47,7 +39,6 @@ class DecodedPart(NamedTuple):
     clock: Clock
 
 
-P = TypeVar("P", bound=PartOfText)
 R = TypeVar("R")
 
 
@@ -60,18 +51,24 @@ class Engine(Learner, Protocol):
     def decode(
         self,
         model: Model,
-        parts: Iterable[P],
-        finish: Callable[[P, DecodedPart], R],
+        parts: Iterable[UnreadPart],
+        finish: Callable[[UnreadPart, DecodedPart], R],
         constraints: ConstraintSet | None = None,
         *,
         matrices: bool = False,
+        look: Callable[[UnreadPart, EncodedText], None] | None = None,
     ) -> Iterator[R]:
         """What `finish` makes of each part and its links, in the order of the text.
 
-        It is called where the part was decoded: on one of several threads, or on another machine. A
-        set of `constraints` joins the projection that the model's options name. With `matrices`, the
-        probabilities of all links are kept for it, too.
+        It is called where the part was decoded: on one of several threads. `look` is shown each part before,
+        once it is encoded. A set of `constraints` joins the projection that the model's options name. With
+        `matrices`, the probabilities of all links are kept for `finish`, too.
         """
+
+    def links_of(
+        self, model: Model, text: EncodedText, constraints: ConstraintSet | None = None
+    ) -> DecodedLinks:
+        """Links of one part, on the calling thread."""
 
     def map(self, name: str, function: Callable[..., R], items: Iterable[Any], *settings: Any) -> Iterator[R]:
         """What `function(item, *settings)` returns for each item, in order; `name` says what is done."""

@@ -25,7 +25,7 @@ from dualign._core.memory import Workspace, boundless
 from dualign._core.progress import Clock, advance, phase, timed
 from dualign._core.threads import Stage, Work, in_stages, ordered_map, pieces, spans
 from dualign.decode.decoders import BlockLinks, DecodedLinks, alignable, decode_block, joined
-from dualign.engines import DecodedPart, P, R
+from dualign.engines import DecodedPart, R
 from dualign.hmm.blocks import COLD, Block, Warm, block_with
 from dualign.hmm.cells import (
     BLOCK_CELLS,
@@ -37,7 +37,7 @@ from dualign.hmm.cells import (
     visit_rows,
 )
 from dualign.hmm.constraints import ConstraintSet
-from dualign.hmm.encoding import CHUNK, EncodedText, chunk_size
+from dualign.hmm.encoding import CHUNK, EncodedText, UnreadPart, chunk_size
 from dualign.hmm.expected_counts import ExpectedCounts, PositionCounts, add_counts, add_null_counts
 from dualign.hmm.ibm1 import Kept, Whole
 from dualign.hmm.model import Model
@@ -137,26 +137,29 @@ class ThreadsEngine:
     def decode(
         self,
         model: Model,
-        parts: Iterable[P],
-        finish: Callable[[P, DecodedPart], R],
+        parts: Iterable[UnreadPart],
+        finish: Callable[[UnreadPart, DecodedPart], R],
         constraints: ConstraintSet | None = None,
         *,
         matrices: bool = False,
+        look: Callable[[UnreadPart, EncodedText], None] | None = None,
     ) -> Iterator[R]:
         """What `finish` makes of the links of each part; see `dualign.engines.Engine`."""
         own = local()
 
-        def work(part: P) -> R:
+        def work(part: UnreadPart) -> R:
             clock = Clock()
             with phase("numbering"):
                 text = part.encode(model)
+            if look is not None:
+                look(part, text)
             own.buffers = getattr(own, "buffers", None) or ThreadBuffers()
             kept: list[Array] | None = [] if matrices else None
             links = self.links_of(model, text, constraints, kept, own.buffers)
             with phase("printing"):
                 return finish(part, DecodedPart(text, links, kept, clock))
 
-        return ordered_map(work, parts, self.threads)
+        yield from ordered_map(work, parts, self.threads)
 
     def links_of(
         self,

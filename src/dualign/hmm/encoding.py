@@ -21,6 +21,7 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
+from dualign._core.threads import spans
 from dualign.hmm.cells import Cells, PairOffsets, lengths_of, pairs_of
 from dualign.hmm.lexicon import Lexicon
 from dualign.hmm.model import Unknowns, Vocabulary
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dualign.hmm.model import Model
-    from dualign.text.blocks import Pair
-
+    from dualign.text.blocks import Pair, Position, TextBlock, TextFiles
 
 CHUNK = 2048
 """Sentence pairs that are read, encoded and aligned together when text is streamed."""
@@ -95,27 +95,69 @@ def numbers_of(words: list[str], vocabulary: Vocabulary) -> tuple[Array, list[st
 
 
 class UnreadPart(NamedTuple):
-    """Some consecutive pairs of a text, to be encoded on any thread, by the model that aligns them."""
+    """Some consecutive pairs of a text, between two places, with their ids if they have any; to be encoded on
+    any thread, by the model that aligns them."""
 
+    begin: Position
+    end: Position
     encode: Callable[[Model], EncodedText]
+    ids: Sequence[str] = ()
 
 
-def parts_of(model: Model, text: Numbered | Iterable[Pair], size: int) -> Iterator[UnreadPart]:
-    """A text in parts of that many pairs; a stream of pairs is read no further than is needed."""
-    if isinstance(text, Numbered):
-        text = text.lowered() if model.options.lowercase else text
-        sides = [
-            numbers_of(words, vocabulary)
-            for words, vocabulary in ((text.source_words, model.source), (text.target_words, model.target))
-        ]
-        for begin in range(0, len(text), size):
-            yield UnreadPart(
-                partial(_renumbered, text=text, span=(begin, min(begin + size, len(text))), sides=sides)
-            )
+def parts_of(
+    model: Model,
+    text: TextFiles | Numbered | Iterable[Pair],
+    size: int,
+    begin: Position | None = None,
+    *,
+    keep: bool = False,
+) -> Iterator[UnreadPart]:
+    """A text in parts of that many pairs; a stream of pairs is read no further than is needed.
+
+    Of files, all that is behind the `begin`; `keep`: the lines, too.
+    """
+    from dualign.text.blocks import BEGINNING, Position, TextFiles, read_blocks
+
+    if isinstance(text, TextFiles):
+        _prepare(model)
+        for block in read_blocks(text, size, begin or BEGINNING):
+            encode = partial(encode_block, block=block, keep=keep)
+            yield UnreadPart(block.begin, block.end, encode, block.ids)
         return
-    stream = iter(text)
-    while chunk := list(islice(stream, size)):
-        yield UnreadPart(partial(encode_for, text=chunk))
+    if not isinstance(text, Numbered):
+        line, stream = 0, iter(text)
+        while pairs := list(islice(stream, size)):
+            places = Position(line), Position(line := line + len(pairs))
+            yield UnreadPart(*places, partial(encode_for, text=pairs))
+        return
+    text = text.lowered() if model.options.lowercase else text
+    sides = [
+        numbers_of(words, vocabulary)
+        for words, vocabulary in ((text.source_words, model.source), (text.target_words, model.target))
+    ]
+    for first, last in spans(len(text), size):
+        encode = partial(_renumbered, text=text, span=(first, last), sides=sides)
+        yield UnreadPart(Position(first), Position(last), encode)
+
+
+def _prepare(model: Model) -> None:
+    """Make what all threads would otherwise begin with."""
+    for side in (model.source, model.target):
+        side.table  # noqa: B018
+        if model.options.lowercase:
+            side.is_lower  # noqa: B018
+        if model.options.skipped:
+            side.numbers  # noqa: B018
+
+
+def encode_block(model: Model, block: TextBlock, keep: bool = False) -> EncodedText:
+    """Some lines of a text in a model's numbers; `keep` the lines, too."""
+    if not keep:
+        return encode_lines(model, *block.tokens())
+    sides = block.normalised()
+    tokens = block.origin.cutting.both(sides)
+    written = sides if block.target is None else (block.source, block.target)
+    return encode_lines(model, *tokens)._replace(lines=Lines(written, tokens))
 
 
 def _renumbered(

@@ -96,6 +96,8 @@ class TextFiles:
     """Bytes that are not UTF-8: see `dualign.text.utf8`."""
     cutting: Cutting = PLAIN
     """How lines become tokens."""
+    ids: str | None = None
+    """A file with the id of each pair, a line each, where the text itself has none."""
     tell: Callable[[str], None] | None = None
     """Called with the message about each bad line, which then counts as an empty pair, where somebody waits
     for answers: lines are given as they come. Without it, such a line is an error."""
@@ -126,8 +128,8 @@ class TextFiles:
 
     @property
     def has_ids(self) -> bool:
-        """Whether the columns name one of ids."""
-        return self.columns is not None and parse_columns(self.columns).has_id
+        """Whether there is an id for each pair."""
+        return self.ids is not None or (self.columns is not None and parse_columns(self.columns).has_id)
 
     @property
     def is_regular(self) -> bool:
@@ -353,7 +355,11 @@ def _blocks(text: TextFiles, lines: int, begin: Position, at_once: bool) -> Iter
             count = min(reader.block(lines) for reader in readers)
             source, target = [*(reader.take(count) for reader in readers), None][:2]
             end = Position(begin.line + count, *(reader.position for reader in readers))
-            yield TextBlock(begin, end, source or b"", target, text, ids=tuple(islice(ids, count)))
+            names = tuple(islice(ids, count))
+            if len(names) < count and text.has_ids:
+                known = begin.line + len(names)
+                raise DataError(f"there are {known} ids for more pairs; give an id for each")
+            yield TextBlock(begin, end, source or b"", target, text, ids=names)
             begin = end
         if any(reader.count or not reader.ended for reader in readers):
             same_length(*((reader.path, reader.lines_in_all()) for reader in readers))
@@ -361,17 +367,19 @@ def _blocks(text: TextFiles, lines: int, begin: Position, at_once: bool) -> Iter
 
 def _opened(text: TextFiles, begin: Position, stack: ExitStack) -> tuple[list[LineReader], Iterator[str]]:
     """Open the one file, or both sides, from a place on; return the ids, too, if there are any."""
+    ids = iter(()) if text.ids is None else read_lines(text.ids)
     if not text.is_table:
         files = zip(text.files, begin[1:], strict=False)
-        return [LineReader(path, _parts(path, text, at, stack), at, begin.line) for path, at in files], iter(
-            ()
-        )
-    columns = None if text.columns is None else parse_columns(text.columns)
-    rows = stack.enter_context(closing(read_rows(text.source, columns, errors=text.errors)))
-    source, target, *ids = (map(itemgetter(n), each) for n, each in enumerate(tee(rows, 2 + text.has_ids)))
-    sides = zip((source, target), begin[1:], strict=True)
-    readers = [LineReader(text.source, _made(side, at), at, begin.line) for side, at in sides]
-    return readers, islice(_usable(text.source, ids[0]), begin.line, None) if ids else iter(())
+        readers = [LineReader(path, _parts(path, text, at, stack), at, begin.line) for path, at in files]
+    else:
+        columns = None if text.columns is None else parse_columns(text.columns)
+        rows = stack.enter_context(closing(read_rows(text.source, columns, errors=text.errors)))
+        own = columns is not None and columns.has_id
+        source, target, *named = (map(itemgetter(n), each) for n, each in enumerate(tee(rows, 2 + own)))
+        sides = zip((source, target), begin[1:], strict=True)
+        readers = [LineReader(text.source, _made(side, at), at, begin.line) for side, at in sides]
+        ids = _usable(text.source, named[0]) if own else ids
+    return readers, islice(ids, begin.line, None)
 
 
 def _usable(path: str, ids: Iterator[str]) -> Iterator[str]:
@@ -456,6 +464,14 @@ def _split(line: str, bars: bool, place: str) -> Pair:
         return tokens[:at], tokens[at + 1 :]
     left, right = line.split("\t")
     return tokenize(left), tokenize(right)
+
+
+def check_first_line(path: str, errors: str) -> None:
+    """Refuse a file in whose first line that is not empty nothing can be a separator."""
+    for number, line in enumerate(read_lines(path, errors), 1):
+        if tokenize(line):
+            check_separator(line, f"{path}:{number}")
+            return
 
 
 def check_separator(line: str, place: str, *, bars: bool = True) -> None:

@@ -259,7 +259,7 @@ class Align(Command):
         """Write a line without links for each pair of a text in which no pair has words on both sides, unless
         something is to be written that needs a model."""
         from dualign.aligner import Aligner
-        from dualign.commands.outputs import Printed, printed, write
+        from dualign.commands.outputs import printed, write
         from dualign.decode.decoders import no_links
         from dualign.hmm.encoding import EncodedText, UnreadPart
         from dualign.text.blocks import BEGINNING, Position, read_blocks, read_pairs
@@ -279,7 +279,7 @@ class Align(Command):
         lines = None
         if outputs.reads_lines:
             tokens = "".join(f"{' '.join(left)}\t{' '.join(right)}\n" for left, right in read_pairs(text))
-            lines = Printed(lambda _: b"\n" * pairs, tokens.encode())
+            lines = (lambda _: b"\n" * pairs), tokens.encode()
         ids = [id for block in read_blocks(text, LINES) for id in block.ids] if text.has_ids else []
         part = UnreadPart(BEGINNING, Position(pairs), lambda _: EncodedText(numbered([], False)), ids)
         piece = printed(no_links(pairs), outputs, part, 0.0, lines)

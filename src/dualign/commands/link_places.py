@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 
@@ -9,7 +10,6 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign.commands.bundles import Outputs
-from dualign.commands.outputs import Printed
 from dualign.decode.decoders import DecodedLinks
 from dualign.hmm.encoding import Lines
 from dualign.text.blocks import Position
@@ -68,10 +68,11 @@ class PlacedLinks:
 
 def on_lines(
     links: DecodedLinks, lines: Lines, outputs: Outputs, cutting: Cutting, begin: Position
-) -> Printed:
-    """How the links of lines, from a place in the text on, are written."""
+) -> tuple[Callable[[bool], bytes], bytes]:
+    """How the links of lines, from a place in the text on, are written, with probabilities or without; and
+    their tokens."""
     placed = PlacedLinks(links, lines, cutting, outputs.positions, begin.line)
-    return Printed(placed.printed, b"" if outputs.tokens is None else token_lines(lines, cutting))
+    return placed.printed, b"" if outputs.tokens is None else token_lines(lines, cutting)
 
 
 def token_lines(lines: Lines, cutting: Cutting) -> bytes:

@@ -57,14 +57,6 @@ class PairTotals(NamedTuple):
         return PairTotals(*map(sum, zip(self, other, strict=True)))
 
 
-class Printed(NamedTuple):
-    """How the links of some pairs are written."""
-
-    links: Callable[[bool], bytes]
-    """A line for each pair, with or without probabilities."""
-    tokens: bytes = b""
-
-
 def pieces(
     aligner: Aligner,
     parts: Iterable[UnreadPart],
@@ -151,13 +143,18 @@ def note_raw(
 
 
 def printed(
-    links: DecodedLinks, outputs: Outputs, part: UnreadPart, seconds: float, lines: Printed | None = None
+    links: DecodedLinks,
+    outputs: Outputs,
+    part: UnreadPart,
+    seconds: float,
+    lines: tuple[Callable[[bool], bytes], bytes] | None = None,
 ) -> Piece:
-    """What is written about a part of a text, whose alignment took these seconds."""
-    written = lines or Printed(partial(print_links, links))
+    """What is written about a part of a text, whose alignment took these seconds; `lines`: how its links are
+    written, with probabilities or without, and its tokens, where that takes more than the links."""
+    print_lines, cut = lines or (partial(print_links, links), b"")
     scored = report = scores = tokens = b""
     if outputs.probabilities is not None:
-        scored = pack(_after_ids(written.links(True), part), outputs.probabilities)
+        scored = pack(_after_ids(print_lines(True), part), outputs.probabilities)
     if outputs.report is not None:
         records = io.StringIO()
         write_report(links, part.begin.line, seconds / max(len(links), 1), records, part.ids)
@@ -166,8 +163,8 @@ def printed(
         rows = "".join(f"{p:.6f}\t{q:.6f}\t{mean:.6f}\t{rest:.6f}\n" for p, q, mean, rest in scores_of(links))
         scores = pack(_after_ids(rows.encode(), part), outputs.scores)
     if outputs.tokens is not None:
-        tokens = pack(_after_ids(written.tokens, part), outputs.tokens)
-    contents = pack(_after_ids(written.links(False), part), outputs.links), scored, report, scores, tokens
+        tokens = pack(_after_ids(cut, part), outputs.tokens)
+    contents = pack(_after_ids(print_lines(False), part), outputs.links), scored, report, scores, tokens
     pairs = len(links.too_long)
     counts = PairTotals(pairs, int(links.too_long.sum()), int(links.certified.sum()), len(links.source))
     return Piece(part.end, contents, counts, links if outputs.page is not None else None)

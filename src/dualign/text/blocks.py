@@ -179,7 +179,7 @@ class TextBlock:
 
         every = (self.source,) if self.target is None else (self.source, self.target)
         sides = []
-        for path, lines in zip(self.origin.files, every, strict=True):
+        for path, lines in zip(self._paths, every, strict=False):
             normal = normal_form(lines, self.origin.errors)
             if normal is None:
                 refuse_block(path, lines, self.begin.line + 1)
@@ -207,8 +207,13 @@ class TextBlock:
             for number, line in enumerate(self._lines(self.origin.source, self.source)):
                 yield _split(line, bool(self.bars), self.place(number))
         else:
-            both = map(self._lines, self.origin.files, (self.source, self.target))
+            both = map(self._lines, self._paths, (self.source, self.target))
             yield from zip(*(map(tokenize, lines) for lines in both), strict=True)
+
+    @property
+    def _paths(self) -> tuple[str, str]:
+        """The file of each side; both are in a table."""
+        return self.origin.source, self.origin.target or self.origin.source
 
     def _lines(self, path: str, lines: bytes) -> Iterator[str]:
         return lines_of(path, lines, self.begin.line + 1, self.origin.errors)

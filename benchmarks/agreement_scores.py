@@ -12,8 +12,8 @@ from benchmarks.corpora import Pair
 from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
 from dualign.decode.joint.model import potentials
-from dualign.hmm.blocks import block_of
 from dualign.hmm.encoding import encode_for
+from dualign.hmm.posteriors import make_block
 
 GROUPS = ((1, 20, 0.28), (21, 40, 0.45), (41, 60, 0.27))
 """Words of the longer side, from and to, and the share of such pairs (Chang et al. 2014, Table 1)."""
@@ -34,8 +34,7 @@ class Scores(NamedTuple):
 
 def scores_of(aligner: Aligner, pairs: Sequence[Pair]) -> list[Scores]:
     """The logarithms of the model's probabilities."""
-    text, unknown, _ = encode_for(aligner.model, pairs)
-    block = block_of(aligner.model, text, unknown)
+    block = make_block(aligner.model, encode_for(aligner.model, pairs))
     return [Scores(*potentials(n, block)) for n in range(len(pairs))]
 
 

@@ -21,9 +21,9 @@ from dualign.decode import choosing
 from dualign.decode import decoders as aligning
 from dualign.engines import threads as engine
 from dualign.hmm import encoding
-from dualign.hmm.blocks import block_of
-from dualign.hmm.cells import block_bounds
-from dualign.hmm.emission import jumps_of
+from dualign.hmm.batched_chains import jumps_of
+from dualign.hmm.blocks import block_bounds
+from dualign.hmm.posteriors import make_block
 from dualign.options import DECODERS, SYMMETRIZATIONS
 from dualign.text.corpus import numbered
 from dualign.text.samples import generate
@@ -72,8 +72,7 @@ def test_without_projection_posteriors_are_those_of_the_two_chains(aligner):
 def test_known_words_have_jumps_of_their_own_and_unknown_ones_the_usual(aligner):
     model = aligner.model
     pair = ["s1", "nowhere", "s2"], ["t3", "never", "t2"]
-    text, unknown, _ = encoding.encode_for(model, [pair])
-    block = block_of(model, text, unknown)
+    block = make_block(model, encoding.encode_for(model, [pair]))
     for d, words in ((0, (model.target.numbers, pair[1])), (1, (model.source.numbers, pair[0]))):
         by = model.jumps[1 + d]
         classes = [by[words[0][word]] if word in words[0] else 0 for word in words[1]]
@@ -182,8 +181,7 @@ def test_in_full_style_words_without_links_join_their_neighbours(aligner, thresh
 def test_growing_is_its_definition_for_any_posteriors(posterior):
     I, J = len(posterior), len(posterior[0])
     model = Aligner(threads=1, rounds=0).fit([(["a"], ["b"])]).model
-    text, unknown, _ = encoding.encode_for(model, [(["a"] * I, ["b"] * J)])
-    block = block_of(model, text, unknown)
+    block = make_block(model, encoding.encode_for(model, [(["a"] * I, ["b"] * J)]))
     cells = np.array(posterior, np.float32).reshape(-1, 2)
     options = replace(model.options, threshold=0.3)
     lean, full = (

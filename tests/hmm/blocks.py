@@ -9,13 +9,16 @@ from tests.hmm.chains import both_parameters, random_jumps, random_weights
 from tests.hmm.corpora import encoded
 from tests.oracles.chain import Parameters
 
-from dualign.hmm.blocks import COLD, Block, Given, Warm, block_of
+from dualign.hmm.blocks import COLD, Block, Given, Warm
+from dualign.hmm.encoding import EncodedText
 from dualign.hmm.jumps import CLOSE, NEAR, Jumps
 from dualign.hmm.lexicon import Lexicon
 from dualign.hmm.model import Model, Vocabulary
 from dualign.hmm.multipliers import Constraint
-from dualign.hmm.posteriors import expectations
+from dualign.hmm.posteriors import NO_SHARES, Output, expectation_tasks, jobs_of, make_block
+from dualign.hmm.statistics import ChainStatistics, in_numbers, new_tally
 from dualign.options import Options
+from dualign.text.corpus import Bitext, Sentences
 
 Direction = tuple[Parameters, np.ndarray, np.ndarray]
 
@@ -58,7 +61,7 @@ class OnePair(NamedTuple):
         )
         words = Vocabulary([f"s{i}" for i in range(I)]), Vocabulary([f"t{j}" for j in range(J)])
         model = Model(*words, lexicon, self.weights, self.jumps, Options())
-        return block_of(model, encoded([(list(range(I)), list(range(J)))]))
+        return make_block(model, EncodedText(encoded([(list(range(I)), list(range(J)))])))
 
 
 class Outcome(NamedTuple):
@@ -89,6 +92,23 @@ def random_pair(seed: int, I: int, J: int) -> OnePair:
             chosen,
         ),
     )
+
+
+def expectations(
+    block: Block, rules: Constraint, posterior: np.ndarray, *, collect: bool = False
+) -> ChainStatistics:
+    """Posteriors of all pairs into `posterior`; what they add up to, also statistics to `collect`."""
+    tally = new_tally(block.jumps.classes if collect else 0)
+    output = Output(posterior, *NO_SHARES, False)
+    for task in expectation_tasks(block, jobs_of(text_of(block)), rules, output, lambda: tally):
+        task()
+    return in_numbers(tally)
+
+
+def text_of(block: Block) -> Bitext:
+    """The numbered words of a block's pairs."""
+    source, source_offsets, target, target_offsets = block.pairs
+    return Bitext(Sentences(source, source_offsets), Sentences(target, target_offsets))
 
 
 def posteriors(

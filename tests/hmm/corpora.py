@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from dualign._core.memory import Workspace, boundless
 from dualign.engines.threads import ThreadsEngine
 from dualign.hmm.constraints import ConstraintSet
+from dualign.hmm.ibm1 import Whole
 from dualign.hmm.jumps import Jumps
 from dualign.hmm.lexicon import Lexicon
 from dualign.hmm.model import Model
@@ -54,6 +58,19 @@ def entries(lexicon: Lexicon) -> dict[tuple[int, int], tuple[float, float]]:
 def assert_same_bits(a: Lexicon | Jumps, b: Lexicon | Jumps) -> None:
     for name, left, right in zip(a._fields, a, b, strict=True):
         np.testing.assert_array_equal(left, right, err_msg=name, strict=True)
+
+
+def train_ibm1(
+    bitext: Bitext,
+    source_words: int,
+    target_words: int,
+    rounds: int,
+    threads: int,
+    report: Callable[[int, float], None] = lambda number, likelihood: None,
+    workspace: Workspace | None = None,
+) -> Lexicon:
+    """The lexicon after these rounds of Model 1."""
+    return Whole(bitext, (source_words, target_words), threads, workspace or boundless()).run(rounds, report)
 
 
 def em_round(

@@ -15,7 +15,7 @@ from dualign._core.memory import Workspace
 from dualign.engines import threads as expectation
 from dualign.engines.threads import ThreadsEngine
 from dualign.hmm import ibm1, posteriors, smoothing
-from dualign.hmm.cells import block_bounds
+from dualign.hmm.blocks import block_bounds
 from dualign.hmm.model import Model
 from dualign.hmm.training import expectation_for, train
 from dualign.options import Options
@@ -90,7 +90,7 @@ def test_blocks_get_smaller_where_memory_is_short(text, threads, blocks, monkeyp
     monkeypatch.setattr(expectation, "block_bounds", bounds)
     models = []
     for buffers_fit in (1 << 14, 1 << 12, 1):
-        left = blocks * expectation.ShardBuffers.size(buffers_fit, dense=False)
+        left = blocks * expectation.bytes_of(buffers_fit, dense=False)
         monkeypatch.setattr(Workspace, "left", property(lambda room, left=left: left))
         models.append(train(text, options, ThreadsEngine(threads, Workspace(threads=threads))))
         assert cut == [max(buffers_fit, 1 << 10)] * len(cut)

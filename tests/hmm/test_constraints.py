@@ -13,20 +13,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.commands.bitexts import SOURCE, TARGET, write_bitext, write_lines
-from tests.hmm.blocks import OnePair, random_pair
-from tests.hmm.corpora import em_round, encoded
+from tests.hmm.blocks import OnePair, expectations, random_pair
+from tests.hmm.corpora import em_round, encoded, train_ibm1
 from tests.oracles.constraints import Dual, OracleRule, Projected, bijective, project, symmetric
 
 from dualign._core.errors import DataError, UsageError
 from dualign.aligner import Aligner
 from dualign.commands.cli import run
-from dualign.hmm.blocks import Block, block_of
+from dualign.hmm.blocks import Block
 from dualign.hmm.constraints import ConstraintRule, Glossary, give, scaled
-from dualign.hmm.ibm1 import train_ibm1
+from dualign.hmm.encoding import EncodedText
 from dualign.hmm.jumps import classes_of, initial_jumps, initial_weights
 from dualign.hmm.model import Model, Vocabulary
 from dualign.hmm.multipliers import Constraint
-from dualign.hmm.posteriors import KINDS, constraint_of, expectations
+from dualign.hmm.posteriors import KINDS, constraint_of, make_block
 from dualign.hmm.smoothing import make_priors
 from dualign.options import Options
 from dualign.text.corpus import Bitext
@@ -410,7 +410,7 @@ def test_the_dual_gradient_and_the_mixture_weights_are_those_of_enumeration(kind
 def objective(bitext: Bitext, model: Model, kind: str, constraints=None) -> float:
     """Σ log p(words) − KL(q || p) of both directions: what rounds with a projection must not lower."""
     options = model.options
-    block = block_of(model, bitext, give=constraints and (lambda pairs: give(constraints, pairs)))
+    block = make_block(model, EncodedText(bitext), constraints)
     posterior = np.empty((block.first[-1], 2), np.float32)
     totals = []
     for how in ("none", kind):

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.hmm.chains import both_parameters, jump_rows
-from tests.hmm.corpora import assert_same_bits, em_round, encoded, entries, random_pairs
+from tests.hmm.corpora import assert_same_bits, em_round, encoded, entries, random_pairs, train_ibm1
 from tests.oracles.chain import enumerate_chain
 
 import dualign
 from dualign._core.memory import Workspace
 from dualign.engines import threads as em
 from dualign.engines.threads import ThreadsEngine
-from dualign.hmm.cells import block_bounds
-from dualign.hmm.ibm1 import prune, train_ibm1
+from dualign.hmm.blocks import block_bounds
+from dualign.hmm.ibm1 import prune
 from dualign.hmm.jumps import (
     BESIDE,
     BOLD,

@@ -7,9 +7,7 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dualign.hmm.blocks import words_of
-from dualign.hmm.cells import pairs_of
-from dualign.hmm.encoding import encode_for, encode_lines, parts_of
+from dualign.hmm.encoding import encode_for, encode_lines, parts_of, words_of
 from dualign.hmm.model import Vocabulary
 from dualign.options import Options
 from dualign.text.corpus import numbered
@@ -34,9 +32,9 @@ def spelled(pairs, lowercase: bool):
 def test_numbers_stand_for_the_words_of_the_text(pairs, lowercase, before):
     model, expected = model_of(lowercase), spelled(pairs, lowercase)
     text = numbered(pairs, lowercase and before)
-    for bitext, unknown, _ in (encode_for(model, pairs), encode_for(model, text)):
-        assert words_of(model, pairs_of(bitext), unknown) == expected
-        for vocabulary, new in zip((model.source, model.target), unknown, strict=True):
+    for encoded in (encode_for(model, pairs), *(part.encode(model) for part in parts_of(model, text, 99))):
+        assert words_of(model, encoded) == expected
+        for vocabulary, new in zip((model.source, model.target), encoded.unknown, strict=True):
             assert len({*vocabulary.words, *new}) == len(vocabulary) + len(new)
     assert sum(len(part.encode(model).bitext) for part in parts_of(model, text, 4)) == len(pairs)
 
@@ -47,7 +45,8 @@ def test_parts_have_the_words_of_their_pairs_and_no_others(pairs, lowercase, siz
     for text in (numbered(pairs, False), pairs):
         found = []
         for unread in parts_of(model, text, size):
-            part, unknown, _ = unread.encode(model)
+            encoded = unread.encode(model)
+            part, unknown, _ = encoded
             assert len(part) <= size
             for side, new, vocabulary in zip(
                 (part.source, part.target), unknown, (model.source, model.target), strict=True
@@ -55,7 +54,7 @@ def test_parts_have_the_words_of_their_pairs_and_no_others(pairs, lowercase, siz
                 assert set(side.tokens[side.tokens >= len(vocabulary)]) == set(
                     range(len(vocabulary), len(vocabulary) + len(new))
                 )
-            found += words_of(model, pairs_of(part), unknown)
+            found += words_of(model, encoded)
         assert found == expected
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dualign import Aligner, ModelError
 from dualign._core.files.container import read_container, write_container
-from dualign.hmm.fertility import MOST_LINKS
+from dualign.hmm.positions import MOST_LINKS
 from dualign.text.samples import generate
 
 pytestmark = pytest.mark.kernel

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.hmm.corpora import assert_same_bits, encoded, entries, random_pairs
+from tests.hmm.corpora import assert_same_bits, encoded, entries, random_pairs, train_ibm1
 from tests.oracles import ibm1 as oracle
 
 from dualign._core.memory import Workspace, boundless
 from dualign._core.threads import ordered_map
 from dualign.hmm import ibm1
 from dualign.hmm.cooccurrence import LIFT
-from dualign.hmm.ibm1 import BYTES_BEFORE_PRUNING, Whole, lift, prune, train_ibm1
+from dualign.hmm.ibm1 import BYTES_BEFORE_PRUNING, Whole, lift, prune
 from dualign.hmm.lexicon import carried_over, with_entries
 
 pytestmark = pytest.mark.kernel

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,15 +29,18 @@ from dualign.hmm.jumps import (
     classes_of,
     initial_jumps,
     initial_weights,
-    no_preference,
     update_jumps,
     update_starts,
     update_stops,
 )
+from dualign.hmm.lexicon import Lexicon
+from dualign.hmm.model import Model, Vocabulary
+from dualign.options import Options
 
 LONGEST = 18
 CLASSES = 3
 
+NO_PREFERENCE = np.ones((2, 2, CLASSES, CLOSE), np.float32)
 NONE_CLOSE = np.zeros((2, 2, 2, CLASSES, CLOSE))
 """No statistics of chosen words: their factors stay 1."""
 
@@ -89,7 +94,7 @@ class Statistics:
         random = np.random.default_rng(seed)
         weight, factor = np.exp(random.standard_normal((2, 2, CLASSES, NEAR))).astype(np.float32)
         factor[:, 0] = 1
-        self.truth = Jumps(weight, *classes(), factor, no_preference(CLASSES))
+        self.truth = Jumps(weight, *classes(), factor, NO_PREFERENCE.copy())
         self.start_truth = np.exp(random.standard_normal((2, STARTS + 1)))
         # By direction, class of the word before, and class of the word after.
         self.departures = 30 * random.random((2, CLASSES, CLASSES, len(PLACES)))
@@ -151,7 +156,7 @@ def test_a_safe_step_from_anywhere_never_lowers_the_likelihood(seed, spread):
     statistics.departures, statistics.counts = statistics.departures * same, statistics.counts * same
     weight, factor = np.exp(spread * random.standard_normal((2, 2, CLASSES, NEAR))).astype(np.float32)
     factor[:, 0] = 1
-    jumps = Jumps(weight, *classes(), np.clip(factor, LEAST, 1 / LEAST), no_preference(CLASSES))
+    jumps = Jumps(weight, *classes(), np.clip(factor, LEAST, 1 / LEAST), NO_PREFERENCE.copy())
     before = statistics.objectives(jumps)
     assert (statistics.objectives(statistics.update(jumps, strength=1e-6)) > before - SMALL).all()
 
@@ -223,7 +228,9 @@ def test_null_and_floors_are_left_alone_and_so_are_the_arguments():
     fixed = [NULL, FLOOR, NULL_FLOOR]
     np.testing.assert_array_equal(after[:, fixed], weights[:, fixed])
     assert after.dtype == new.weight.dtype == np.float32
-    assert new.fit(4, 5)
+    assert [array.shape for array in new] == [array.shape for array in jumps]
+    assert [array.dtype for array in new] == [array.dtype for array in jumps]
+    assert all((np.isfinite(x) & (x > 0)).all() for x in (new.weight, new.factor, new.chosen))
 
 
 def test_what_was_never_available_or_never_taken_stays_possible():
@@ -268,24 +275,34 @@ def test_the_most_frequent_words_have_classes_of_their_own(frequency, own):
 
 
 def test_what_does_not_fit_is_noticed():
+    none, one = np.zeros(0, np.float32), [np.ones(words, np.float32) for words in (5, 4)]
+    lexicon = Lexicon(np.zeros(5, np.int64), np.zeros(0, np.int32), none.reshape(0, 2), *one)
+    words = Vocabulary(list("abcd")), Vocabulary(list("vwxyz"))
     jumps = initial_jumps(*classes())
-    assert jumps.fit(4, 5)
-    assert not jumps.fit(5, 4)
-    assert not jumps._replace(weight=jumps.weight[:, :2]).fit(4, 5)
-    assert not jumps._replace(weight=jumps.weight[:, :0]).fit(4, 5)
-    assert not jumps._replace(weight=jumps.weight[:, :, :3]).fit(4, 5)
-    assert not jumps._replace(weight=jumps.weight.astype(float)).fit(4, 5)
-    assert not jumps._replace(weight=jumps.weight[0, 0]).fit(4, 5)
-    assert not jumps._replace(weight=-jumps.weight).fit(4, 5)
-    assert not jumps._replace(weight=jumps.weight * np.float32(np.nan)).fit(4, 5)
-    assert not jumps._replace(factor=jumps.factor[:, :2]).fit(4, 5)
-    assert not jumps._replace(factor=0 * jumps.factor).fit(4, 5)
-    assert not jumps._replace(factor=jumps.factor.astype(float)).fit(4, 5)
-    assert not jumps._replace(chosen=jumps.chosen[:, :, :2]).fit(4, 5)
-    assert not jumps._replace(chosen=-jumps.chosen).fit(4, 5)
-    assert not jumps._replace(chosen=jumps.chosen.astype(float)).fit(4, 5)
-    assert not jumps._replace(by_source=jumps.by_source - 1).fit(4, 5)
-    assert not jumps._replace(by_target=jumps.by_target.astype(np.int64)).fit(4, 5)
+    model = Model(*words, lexicon, initial_weights(0.2, 1e-8), jumps, Options())
+    model.check()
+    chosen, factor, weight = jumps.chosen, jumps.factor, jumps.weight
+    for wrong in (
+        {"by_source": jumps.by_target, "by_target": jumps.by_source},
+        {"weight": weight[:, :2]},
+        {"weight": weight[:, :0]},
+        {"weight": weight[:, :, :3]},
+        {"weight": weight.astype(float)},
+        {"weight": weight[0, 0]},
+        {"weight": -weight},
+        {"weight": weight * np.float32(np.nan)},
+        {"weight": weight * np.float32(np.inf)},
+        {"factor": factor[:, :2]},
+        {"factor": 0 * factor},
+        {"factor": factor.astype(float)},
+        {"chosen": chosen[:, :, :2]},
+        {"chosen": -chosen},
+        {"chosen": chosen.astype(float)},
+        {"by_source": jumps.by_source - 1},
+        {"by_target": jumps.by_target.astype(np.int64)},
+    ):
+        with pytest.raises(ValueError):
+            replace(model, jumps=jumps._replace(**wrong)).check()
 
 
 def test_before_training_one_step_forward_is_preferred_and_no_start():

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.hmm.blocks import OnePair, random_pair
+from tests.hmm.blocks import OnePair, expectations, random_pair
 from tests.hmm.chains import both_parameters
 from tests.oracles.chain import dense_chain
 
 from dualign.hmm.blocks import Block
 from dualign.hmm.jumps import FLOOR, NULL_FLOOR
-from dualign.hmm.posteriors import constraint_of, expectations
+from dualign.hmm.posteriors import constraint_of
 from dualign.options import Options
 from dualign.text.corpus import UNPINNED, Pins
 from dualign.text.links import Alignment

@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.hmm.corpora import encoded, random_pairs
+from tests.hmm.corpora import encoded, random_pairs, train_ibm1
 
 from dualign import Aligner
-from dualign.hmm.expected_counts import ExpectedCounts
-from dualign.hmm.ibm1 import train_ibm1
 from dualign.hmm.jumps import classes_of, initial_jumps, initial_weights
 from dualign.hmm.lexicon import Lexicon, with_entries
 from dualign.hmm.model import Model, Seen, Vocabulary
-from dualign.hmm.priors import Prior, inherited, pseudo_counts, with_counts
+from dualign.hmm.priors import Prior, inherited, joined, pseudo_counts, with_counts
 from dualign.hmm.smoothing import Pseudo, make_priors, reestimate_lexicon
+from dualign.hmm.statistics import ExpectedCounts
 from dualign.options import Options
 from dualign.text.samples import generate
 
@@ -144,8 +143,17 @@ def test_a_model_that_sees_nothing_new_stays_what_it_is(seed, weight):
 
 def test_what_is_left_out_of_words_that_become_one_adds_up():
     prior = Prior.of_pairs(["Haus", "haus"], ["house", "House"], [3.0, 4.0])
-    prior = prior._replace(left_out=(np.array([1.0, 0.5]), np.array([0.25, 2.0]))).scaled(2.0).lowered()
-    assert [side.tolist() for side in prior.left_out] == [[3.0], [4.5]]
+    prior = prior._replace(left_out=(np.array([1.0, 0.5]), np.array([0.25, 2.0]))).scaled(2.0)
+    (source, left), (target, right) = (
+        joined([], prior.source_words, True),
+        joined([], prior.target_words, True),
+    )
+    assert (source, target) == (["haus"], ["house"])
+    none, one = np.zeros(0, np.float32), np.ones(1, np.float32)
+    lexicon = Lexicon(np.zeros(2, np.int64), np.zeros(0, np.int32), none.reshape(0, 2), one, one)
+    lexicon, known = pseudo_counts(lexicon, prior, left, right)
+    assert known.counts.links.tolist() == [[14.0, 14.0]]
+    assert [side.tolist() for side in known.left_out] == [[3.0], [4.5]]
 
 
 def test_what_was_left_out_stays_left_out_when_a_model_goes_on():
@@ -176,8 +184,6 @@ def test_a_dictionary_decides_what_the_text_leaves_open():
 
 def test_case_counts_where_the_aligner_distinguishes_it():
     prior = Prior.of_pairs(["Haus", "haus"], ["house", "House"], [3.0, 4.0])
-    assert prior.lowered().source_words == ["haus"]
-    assert prior.lowered().source.tolist() == [0, 0]
     pairs = [(["Haus"], ["house"])] * 3
     assert len(Aligner(lowercase=False).fit(pairs, prior=prior).model.source) == 2
 

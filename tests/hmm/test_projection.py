@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.hmm.blocks import OnePair, posteriors, random_pair
+from tests.hmm.blocks import OnePair, expectations, posteriors, random_pair, text_of
 from tests.oracles.chain import enumerate_chain
 from tests.oracles.projection import project
 
 from dualign.hmm import posteriors as computing
-from dualign.hmm.blocks import Block, Given, Warm
-from dualign.hmm.cells import PairOffsets
+from dualign.hmm.blocks import Block, Given, PairOffsets, Warm
 from dualign.hmm.constraints import ConstraintRule, give
 from dualign.hmm.jumps import Jumps
 from dualign.hmm.multipliers import Constraint
-from dualign.hmm.posteriors import KINDS, expectations
+from dualign.hmm.posteriors import KINDS
 
 pytestmark = pytest.mark.kernel
 
@@ -232,6 +231,7 @@ def pairs_together(pairs: Sequence[OnePair]) -> Block:
         score=np.concatenate([b.score for b in blocks]),
         null_target=np.concatenate([b.null_target for b in blocks]),
         null_source=np.concatenate([b.null_source for b in blocks]),
+        likelihood=np.zeros((len(pairs), 2)),
     )
 
 
@@ -286,7 +286,7 @@ def test_lanky_pairs_are_not_put_together():
     weights = random_pair(0, 1, 1).weights
     pairs = [random_pair(n, *shape)._replace(weights=weights) for n, shape in enumerate(shapes)]
     block = pairs_together(pairs)
-    for job in computing.jobs_of(block):
+    for job in computing.jobs_of(text_of(block)):
         longest = max(max(shapes[n]) for n in job.pairs)
         assert job.alone == (longest > 128)
     rules = rules_by_name("symmetric")

@@ -6,13 +6,12 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from tests.hmm.corpora import assert_same_bits, encoded, entries, random_pairs
+from tests.hmm.corpora import assert_same_bits, encoded, entries, random_pairs, train_ibm1
 
 from dualign._core.jit import kernel
-from dualign.hmm.expected_counts import ExpectedCounts
-from dualign.hmm.ibm1 import train_ibm1
 from dualign.hmm.lexicon import Lexicon
 from dualign.hmm.smoothing import UNSEEN, Pseudo, kept_shares, make_priors, reestimate_lexicon
+from dualign.hmm.statistics import ExpectedCounts
 from dualign.hmm.word_forms import ALIKE, POWER, forms_of, similarity
 
 compiled_similarity = kernel(similarity)

@@ -16,9 +16,8 @@ words = st.lists(st.text(st.characters(exclude_characters="\n")), unique=True, m
 @example(["\r", "\u2028", "\x85", "\ud800", "\0"])
 def test_words_come_back_from_their_arrays(words):
     vocabulary = Vocabulary(words)
-    arrays = {f"side_{name}": array for name, array in vocabulary.arrays().items()}
-    assert all(array.dtype == np.uint8 for array in arrays.values())
-    again = Vocabulary.from_arrays(arrays, "side_")
+    assert vocabulary.text.dtype == np.uint8
+    again = Vocabulary.of_text(vocabulary.text, "words")
     assert again == vocabulary
     assert again.words == words
     assert again.numbers == {word: number for number, word in enumerate(words)}

@@ -20,9 +20,8 @@ from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
 from dualign._search.certificate import met
 from dualign.decode.symmetrize import symmetrize_links
-from dualign.hmm.blocks import Block
-from dualign.hmm.cells import lengths_of
-from dualign.hmm.emission import close_gains, emissions, jumps_of
+from dualign.hmm.batched_chains import close_gains, emissions, jumps_of
+from dualign.hmm.blocks import Block, lengths_of
 from dualign.hmm.viterbi import best_choices, priors_of, viterbi
 
 LEAST = 0.25

@@ -20,8 +20,8 @@ from dualign.decode.symmetrize import METHODS
 from dualign.hmm.blocks import Block
 from dualign.hmm.constraints import ConstraintSet
 from dualign.hmm.encoding import EncodedText
-from dualign.hmm.fertility import Fertilities
 from dualign.hmm.model import Model, Vocabulary
+from dualign.hmm.positions import Fertilities
 from dualign.options import Options
 from dualign.text.corpus import Bitext, Sentences
 from dualign.text.links import Links, PositionMap

@@ -22,28 +22,30 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.memory import Workspace, boundless
-from dualign._core.progress import Clock, advance, phase, timed
+from dualign._core.progress import Clock, advance, begin, phase, timed
 from dualign._core.threads import Stage, Work, in_stages, ordered_map, pieces, spans
 from dualign.decode.decoders import BlockLinks, DecodedLinks, alignable, decode_block, joined
 from dualign.engines import DecodedPart, R
-from dualign.hmm.blocks import COLD, Block, Warm, block_with
-from dualign.hmm.cells import (
+from dualign.hmm.blocks import (
     BLOCK_CELLS,
-    Lookup,
+    COLD,
+    Block,
     ThreadBuffers,
+    Warm,
     block_bounds,
-    cells_up_to,
+    first_slots,
     look_up,
     visit_rows,
 )
 from dualign.hmm.constraints import ConstraintSet
 from dualign.hmm.encoding import CHUNK, EncodedText, UnreadPart, chunk_size
-from dualign.hmm.expected_counts import ExpectedCounts, PositionCounts, add_counts, add_null_counts
 from dualign.hmm.ibm1 import Kept, Whole
 from dualign.hmm.model import Model
+from dualign.hmm.positions import PositionCounts
 from dualign.hmm.posteriors import (
     Job,
     Output,
+    block_with,
     expectation_tasks,
     jobs_of,
     link_probabilities,
@@ -52,7 +54,7 @@ from dualign.hmm.posteriors import (
     posteriors_of_block,
 )
 from dualign.hmm.smoothing import Priors
-from dualign.hmm.statistics import Tallies, in_numbers
+from dualign.hmm.statistics import ExpectedCounts, Tallies, add_counts, add_null_counts, in_numbers
 from dualign.hmm.training import (
     EMRound,
     Expectation,
@@ -95,8 +97,14 @@ class ThreadsEngine:
         self._workspace = self._workspace or boundless()
         return self._workspace
 
-    def start(self, text: Numbered, max_length: int) -> Numbered:
+    def demand(self, size: int, what: str) -> None:
         """See `dualign.hmm.training.Learner`, as for the next methods."""
+        self.workspace.demand(size, what)
+
+    def begin(self, stage: str, rounds: int) -> None:
+        begin(stage, rounds)
+
+    def start(self, text: Numbered, max_length: int) -> Numbered:
         with phase("choosing pairs"):
             chosen = usable(text, max_length, self.threads)
             if not chosen.any():
@@ -221,7 +229,7 @@ def posteriors_of_part(
     for span in block_bounds(text.bitext):
         part = text._replace(bitext=text.bitext.slice(*span))
         block = make(model, part, constraints, buffers)
-        yield expect(model, block, text.unknown, constraints, buffers), block
+        yield expect(model, block, part, constraints, buffers), block
 
 
 class EStep:
@@ -237,7 +245,7 @@ class EStep:
         )
         self.places = PositionCounts(bitext) if model.positions is not None else None
         self.tallies = Tallies(model.jumps.classes)
-        self._buffers: list[ShardBuffers] = []
+        self._buffers: list[ThreadBuffers] = []
 
     @property
     def found(self) -> Statistics:
@@ -258,13 +266,10 @@ class EStep:
         dense = self.model.positions is not None
         wanted = 1 if threads == 1 else 2 + min(threads // 2, MOST_MORE)
         bounds = bounds or self._bounds(wanted, dense)
-        cells, sides = cells_up_to(self.bitext), (self.bitext.source, self.bitext.target)
-        slots = max(int(cells[end - 1] - (cells[begin - 1] if begin else 0)) for begin, end in bounds)
-        tokens = [
-            max(int(side.offsets[end] - side.offsets[begin]) for begin, end in bounds) for side in sides
-        ]
-        at_once = self.workspace.at_once(min(len(bounds), wanted), ShardBuffers.size(slots, dense))
-        self._buffers = [ShardBuffers(slots, tokens, dense) for _ in range(at_once)]
+        first = first_slots(self.bitext)
+        slots = max(int(first[end] - first[begin]) for begin, end in bounds)
+        at_once = self.workspace.at_once(min(len(bounds), wanted), bytes_of(slots, dense))
+        self._buffers = [ThreadBuffers(slots) for _ in range(at_once)]
         given = jobs or [None] * len(bounds)
         works = (self._block(*each, warm.of_pairs(*each), given[n]) for n, each in enumerate(bounds))
         for number, _ in enumerate(in_stages(works, threads, at_once), 1):
@@ -274,15 +279,16 @@ class EStep:
     def _bounds(self, wanted: int, dense: bool) -> list[tuple[int, int]]:
         """Blocks small enough that some of those `wanted` find memory at the same time."""
         cells, some = BLOCK_CELLS, min(wanted, ENOUGH)
-        while cells > LEAST_CELLS and self.workspace.left < some * ShardBuffers.size(cells, dense):
+        while cells > LEAST_CELLS and self.workspace.left < some * bytes_of(cells, dense):
             cells //= 2
         return block_bounds(self.bitext, cells)
 
     def _block(self, begin: int, end: int, warm: Warm, jobs: list[Job] | None) -> Work[None]:
         buffers = self._buffers.pop()
         part = self.bitext.slice(begin, end)
-        lookup = timed("index of a block", look_up)(part, self.model.lexicon, buffers.cells)
-        ranges = lookup.ranges(pieces(int(lookup.cells.first[-1]), 1 << 17, RANGES))
+        lookup = timed("index of a block", look_up)(part, self.model.lexicon, buffers)
+        slots = int(lookup.cells.first[-1])
+        ranges = lookup.ranges(pieces(slots, 1 << 17, RANGES))
         ends = np.empty(len(ranges), np.int64)
 
         def find(number: int) -> None:
@@ -290,43 +296,32 @@ class EStep:
 
         find = timed("cells", find)
         yield Stage([partial(find, number) for number in range(len(ranges))])
-        block = block_with(self.model, part, lookup.cells, give=self.asked.rules)._replace(warm=warm)
+        asked, above = self.asked, self.asked.above
+        block = block_with(lookup.cells, self.model, EncodedText(part), asked.constraints)
+        block = block._replace(warm=warm)
         if jobs is None:
-            jobs = timed("cutting jobs", jobs_of)(block)
-        output = buffers.output(lookup, self.asked.agree)
-        asked = self.asked
-        tasks = expectation_tasks(block, jobs, asked.constraint, output, self.tallies, asked.ruled)
+            jobs = timed("cutting jobs", jobs_of)(part)
+        posterior = buffers.posterior(slots) if self.places is not None else np.empty((0, 2), np.float32)
+        null_target = buffers.array("null_target", slots, np.float32)[: len(part.target.tokens)]
+        null_source = buffers.array("null_source", slots, np.float32)[: len(part.source.tokens)]
+        output = Output(posterior, null_target, null_source, asked.agree)
+        tasks = expectation_tasks(block, jobs, asked.constraint, output, self.tallies.own, asked.ruled)
         yield Stage([timed("posteriors", task) for task in tasks])
         count, count_nulls = timed("counts", add_counts), timed("counts of null", add_null_counts)
-        above = self.asked.above
         tasks = [
-            partial(count, *each, end, lookup, output, self.counts, above)
+            partial(count, *each, end, lookup, null_source, self.counts, above)
             for each, end in zip(ranges, ends.tolist(), strict=True)
         ]
-        tasks.append(partial(count_nulls, lookup, output, self.counts, above))
+        tasks.append(partial(count_nulls, lookup, null_target, self.counts, above))
         if self.places is not None:
             tasks.append(partial(self.places.add, block, output.posterior, (begin, end), above))
         yield Stage(tasks, in_turn=True)
         self._buffers.append(buffers)
 
 
-class ShardBuffers(ThreadBuffers):
-    """Arrays for one block, used again and again, with what EM counts."""
-
-    def __init__(self, slots: int, tokens: Sequence[int], dense: bool) -> None:
-        super().__init__(slots, slots if dense else 0)
-        self.null_source, self.null_target = (np.empty(number, np.float32) for number in tokens)
-
-    @staticmethod
-    def size(slots: int, dense: bool) -> int:
-        """About how many bytes they take."""
-        return slots * (16 + (8 if dense else 0))
-
-    def output(self, lookup: Lookup, agree: bool) -> Output:
-        """Where the posteriors of a block go."""
-        null_target = self.null_target[: len(lookup.pairs.target)]
-        null_source = self.null_source[: len(lookup.pairs.source)]
-        return Output(self.posteriors, null_target, null_source, agree)
+def bytes_of(slots: int, dense: bool) -> int:
+    """About how many bytes the buffers of a block take; all its posteriors are kept if they are `dense`."""
+    return slots * (24 if dense else 16)
 
 
 def warm_starts(bitext: Bitext, workspace: Workspace) -> Warm:

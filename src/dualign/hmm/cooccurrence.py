@@ -17,7 +17,7 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
-from dualign.hmm.cells import PairOffsets, lengths_of
+from dualign.hmm.blocks import PairOffsets, lengths_of
 from dualign.hmm.lexicon import Lexicon
 from dualign.hmm.statistics import even_share
 
@@ -149,25 +149,19 @@ def first_round(v0: int, v1: int, corpus: Corpus, lexicon: Lexicon, column_sums:
             w = columns[m]
             t[m, 0], t[m, 1] = sums[w, 0], sums[w, 1]
             sums[w, 0] = sums[w, 1] = 0
-        z = 0.0
+        normalise(t, begin, end)
         for m in range(begin, end):
-            z += t[m, 0]
-        r = np.float32(1 / z) if z > 0 else np.float32(0)
-        for m in range(begin, end):
-            t[m, 0] *= r
             t[m, 1] = t[m, 1] / column_sums[columns[m]]
 
 
-@part
-def divide_row(v: int, lexicon: Lexicon, column_sums: Array) -> None:
-    """Turn the counts of row v into p(w | v), and add those of the other direction to the sums by w."""
-    rows, t = lexicon.rows, lexicon.table
+@part(allocates=False)
+def normalise(t: Array, begin: int, end: int) -> None:
+    """Turn the counts of a row into p(w | v)."""
     z = 0.0
-    for m in range(rows[v], rows[v + 1]):
+    for m in range(begin, end):
         z += t[m, 0]
-        column_sums[lexicon.columns[m]] += t[m, 1]
     r = np.float32(1 / z) if z > 0 else np.float32(0)
-    for m in range(rows[v], rows[v + 1]):
+    for m in range(begin, end):
         t[m, 0] *= r
 
 
@@ -241,7 +235,8 @@ def second_half(
             t[m, 0] *= sums[w, 0]
             t[m, 1] *= sums[w, 1]
             sums[w, 0] = sums[w, 1] = 0
-        divide_row(v, lexicon, column_sums)
+            column_sums[w] += t[m, 1]
+        normalise(t, rows[v], rows[v + 1])
     return likelihood
 
 

@@ -12,9 +12,9 @@ Text in the numbers of a model's words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice, repeat
+from itertools import islice, pairwise, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,17 +22,14 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
 from dualign._core.threads import spans
-from dualign.hmm.cells import Cells, PairOffsets, lengths_of, pairs_of
+from dualign.hmm.blocks import Cells, PairOffsets, lengths_of, pairs_of
 from dualign.hmm.lexicon import Lexicon
-from dualign.hmm.model import Unknowns, Vocabulary
+from dualign.hmm.model import Model, Unknowns, Vocabulary
 from dualign.hmm.word_forms import ALIKE, POWER, Forms, forms_of, similarity, stem_of
 from dualign.text.corpus import Bitext, Numbered, Sentences, encode
 from dualign.text.numbering import number_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dualign.hmm.model import Model
     from dualign.text.blocks import Pair, Position, TextBlock, TextFiles
 
 CHUNK = 2048
@@ -64,13 +61,8 @@ def chunk_size(model: Model) -> int:
     return FEW if model.options.decoder == "bidirectional" else CHUNK
 
 
-def encode_for(model: Model, text: Numbered | Iterable[Pair]) -> EncodedText:
+def encode_for(model: Model, text: Iterable[Pair]) -> EncodedText:
     """Number the words of a text by the model's vocabularies; new words come after the known ones."""
-    if isinstance(text, Numbered):
-        text = text.lowered() if model.options.lowercase else text
-        left, new_left = numbers_of(text.source_words, model.source)
-        right, new_right = numbers_of(text.target_words, model.target)
-        return EncodedText(text.renumbered(left, right), (new_left, new_right))
     source, target = Unknowns(model.source), Unknowns(model.target)
     return EncodedText(encode(text, source, target, model.options.lowercase), (source.new, target.new))
 
@@ -85,13 +77,16 @@ def encode_lines(model: Model, source: bytes, target: bytes) -> EncodedText:
     return EncodedText(Bitext(left, right), (new_left, new_right))
 
 
-def numbers_of(words: list[str], vocabulary: Vocabulary) -> tuple[Array, list[str]]:
-    """The numbers of different words by a vocabulary, and those words that it lacks."""
-    known = vocabulary.numbers
-    numbers = np.fromiter(map(known.get, words, repeat(-1)), np.int32, len(words))
-    new = np.flatnonzero(numbers < 0)
-    numbers[new] = np.arange(len(known), len(known) + len(new))
-    return numbers, [words[n] for n in new]
+def words_of(model: Model, text: EncodedText) -> list[tuple[list[str], list[str]]]:
+    """The words of each pair, as the model compares them."""
+    bitext, sides = text.bitext, []
+    for side, vocabulary, new in zip(
+        (bitext.source, bitext.target), (model.source, model.target), text.unknown, strict=True
+    ):
+        words = [*vocabulary.words, *new]
+        numbers = side.tokens.tolist()
+        sides.append([[words[v] for v in numbers[a:b]] for a, b in pairwise(side.offsets.tolist())])
+    return list(zip(*sides, strict=True))
 
 
 class UnreadPart(NamedTuple):
@@ -131,12 +126,12 @@ def parts_of(
             yield UnreadPart(*places, partial(encode_for, text=pairs))
         return
     text = text.lowered() if model.options.lowercase else text
-    sides = [
-        numbers_of(words, vocabulary)
+    numbers = [
+        np.fromiter(map(vocabulary.numbers.get, words, repeat(-1)), np.int32, len(words))
         for words, vocabulary in ((text.source_words, model.source), (text.target_words, model.target))
     ]
     for first, last in spans(len(text), size):
-        encode = partial(_renumbered, text=text, span=(first, last), sides=sides)
+        encode = partial(_renumbered, text=text, span=(first, last), numbers=numbers)
         yield UnreadPart(Position(first), Position(last), encode)
 
 
@@ -160,26 +155,24 @@ def encode_block(model: Model, block: TextBlock, keep: bool = False) -> EncodedT
     return encode_lines(model, *tokens)._replace(lines=Lines(written, tokens))
 
 
-def _renumbered(
-    model: Model, text: Bitext, span: tuple[int, int], sides: list[tuple[Array, list[str]]]
-) -> EncodedText:
-    """A part of a text, with these numbers in place of its own; of the new words only those that occur."""
+def _renumbered(model: Model, text: Numbered, span: tuple[int, int], numbers: list[Array]) -> EncodedText:
+    """A part of a text with the `numbers` of a model, −1 for words it lacks, which come after its own."""
     part = text.slice(*span)
-    left, new_left = _with_numbers(part.source, *sides[0], len(model.source))
-    right, new_right = _with_numbers(part.target, *sides[1], len(model.target))
-    return EncodedText(Bitext(left, right, similar=part.similar), (new_left, new_right))
-
-
-def _with_numbers(
-    sentences: Sentences, numbers: Array, new: list[str], known: int
-) -> tuple[Sentences, list[str]]:
-    tokens = numbers[sentences.tokens]
-    unknown = np.flatnonzero(tokens >= known) if new else ()
-    if len(unknown) == 0:
-        return Sentences(tokens, sentences.offsets), []
-    words, places = np.unique(tokens[unknown], return_inverse=True)
-    tokens[unknown] = known + places
-    return Sentences(tokens, sentences.offsets), [new[word - known] for word in words.tolist()]
+    sides, unknown = [], []
+    for side, known, words, vocabulary in zip(
+        (part.source, part.target),
+        numbers,
+        (text.source_words, text.target_words),
+        (model.source, model.target),
+        strict=True,
+    ):
+        tokens = known[side.tokens]
+        new = np.flatnonzero(tokens < 0)
+        different, places = np.unique(side.tokens[new], return_inverse=True)
+        tokens[new] = len(vocabulary) + places
+        sides.append(Sentences(tokens, side.offsets))
+        unknown.append([words[number] for number in different.tolist()])
+    return EncodedText(Bitext(*sides, similar=part.similar), (unknown[0], unknown[1]))
 
 
 LIKENESS = 0.3
@@ -200,24 +193,19 @@ class SpellingTable(NamedTuple):
     member: Array
 
 
-def add_unknown_cells(
-    cells: Cells,
-    bitext: Bitext,
-    lexicon: Lexicon,
-    vocabularies: tuple[Vocabulary, Vocabulary],
-    unknown: tuple[Sequence[str], Sequence[str]],
-    stem_letters: int,
-) -> None:
-    """Add to `cells`, in place, those of the words that are numbered after the vocabularies' own.
+def add_unknown_cells(cells: Cells, text: EncodedText, model: Model) -> None:
+    """Add to `cells`, in place, those of the words that are numbered after the model's own.
 
     Their entries are −1: they have a score of their own.
     """
-    pairs = pairs_of(bitext)
-    if not has_unknown(pairs, len(vocabularies[0]), len(vocabularies[1])):
-        return
-    source = describe(vocabularies[0], unknown[0], stem_letters)
-    target = describe(vocabularies[1], unknown[1], stem_letters)
-    score_unknown(pairs, source, target, len(vocabularies[1]), lexicon, cells)
+    pairs, known = pairs_of(text.bitext), (len(model.source), len(model.target))
+    tokens = pairs.source, pairs.target
+    if any(text.unknown) and any(
+        side.max(initial=0) >= words for side, words in zip(tokens, known, strict=True)
+    ):
+        source = describe(model.source, text.unknown[0], model.options.stem_letters)
+        target = describe(model.target, text.unknown[1], model.options.stem_letters)
+        score_unknown(pairs, source, target, known[1], model.lexicon, cells)
 
 
 def describe(vocabulary: Vocabulary, new: Sequence[str], stem_letters: int) -> SpellingTable:
@@ -245,17 +233,6 @@ def letters_of(word: int, words: SpellingTable) -> Array:
         return words.forms.letters[words.forms.offsets[word] : words.forms.offsets[word + 1]]
     new, word = words.new_forms, word - known
     return new.letters[new.offsets[word] : new.offsets[word + 1]]
-
-
-@kernel
-def has_unknown(pairs: PairOffsets, source_words: int, target_words: int) -> bool:
-    """Whether there is a word that is numbered after these."""
-    found = False
-    for v in pairs.source:
-        found = found or v >= source_words
-    for w in pairs.target:
-        found = found or w >= target_words
-    return found
 
 
 @kernel

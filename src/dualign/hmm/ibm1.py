@@ -7,8 +7,10 @@ and the same with the sides exchanged. Uniform start, so the first round only co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from itertools import pairwise
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +21,7 @@ from dualign._core.memory import COPIERS, Workspace, boundless
 from dualign._core.progress import advance
 from dualign._core.threads import ordered_map, pieces, spans
 from dualign.hmm import cooccurrence as kernels
-from dualign.hmm.cells import PairOffsets, pairs_of, word_ranges
+from dualign.hmm.blocks import PairOffsets, first_slots, pairs_of, word_ranges
 from dualign.hmm.lexicon import Lexicon
 from dualign.hmm.statistics import above_counts
 from dualign.text.corpus import Bitext
@@ -39,32 +41,10 @@ remains of all ranges, 16 bytes per entry. A third is enough for that if trainin
 entry, is to fit later. What remains is there twice while it is joined, but then no range is worked on."""
 
 
-def train_ibm1(
-    bitext: Bitext,
-    source_words: int,
-    target_words: int,
-    rounds: int,
-    threads: int,
-    report: Callable[[int, float], None] = lambda number, likelihood: None,
-    workspace: Workspace | None = None,
-) -> Lexicon:
-    """Run `rounds` of EM; `report` gets each round's number and log-likelihood before its update."""
-    return Whole(bitext, (source_words, target_words), threads, workspace or boundless()).run(rounds, report)
-
-
 def uniform_likelihood(bitext: Bitext, source_words: int, target_words: int) -> float:
     """The log-likelihood before the first round: every word is as probable as any other."""
     tokens = len(bitext.source.tokens), len(bitext.target.tokens)
     return -float(tokens[0] * np.log(source_words) + tokens[1] * np.log(target_words))
-
-
-class Range(NamedTuple):
-    """Source words v0..v1 of a corpus, for `kept_entries`; `column_sums`: see `first_round`."""
-
-    v0: int
-    v1: int
-    column_sums: Array
-    above: float
 
 
 class Kept(NamedTuple):
@@ -74,9 +54,14 @@ class Kept(NamedTuple):
     together: Array
 
 
-def kept_entries(corpus: kernels.Corpus, words: Range, least: float) -> Kept:
-    """The rows of a range of words after one round, pruned (see `prune`); null has no probabilities."""
-    v0, v1, column_sums, above = words
+def kept_entries(
+    corpus: kernels.Corpus, words: tuple[int, int], column_sums: Array, above: float, least: float
+) -> Kept:
+    """The rows of a range of words after one round, pruned (see `prune`); null has no probabilities.
+
+    `column_sums`: see `first_round`.
+    """
+    v0, v1 = words
     rows, none = np.zeros(v1 - v0 + 1, np.int64), np.zeros(0, np.float32)
     index = kernels.Appearances(corpus.words.starts[v0 : v1 + 1], corpus.words.sentence)
     corpus = corpus._replace(words=index)
@@ -97,7 +82,7 @@ class Whole:
     def __init__(self, bitext: Bitext, words: tuple[int, int], threads: int, workspace: Workspace) -> None:
         self.bitext, self.pairs, self.above = bitext, pairs_of(bitext), above_counts(bitext)
         self.words, self.threads, self.workspace = words, threads, workspace
-        cells = np.concatenate(([0], np.cumsum(bitext.source.lengths * bitext.target.lengths)))
+        cells = first_slots(bitext)
         parts = pieces(len(self.pairs.source), 1 << 15, PARTS)
         self.parts = spans(len(bitext), max(1, -(-len(bitext) // parts)))
         self.cells = int(cells[-1])
@@ -109,7 +94,7 @@ class Whole:
         self.equal = [(a, b) for a, b in pairwise(np.searchsorted(cells, shares).tolist()) if a < b]
 
     def run(self, rounds: int, report: Callable[[int, float], None]) -> Lexicon:
-        """All rounds."""
+        """Run that many rounds; `report` gets the number of each, and the likelihood before its update."""
         lexicon = self._first()
         report(1, uniform_likelihood(self.bitext, *self.words))
         if rounds == 1:
@@ -144,15 +129,11 @@ class Whole:
         source words together by target word."""
         source_words, target_words = self.words
 
-        def even(bounds: tuple[int, int]) -> tuple[Array, Array]:
-            shares = np.zeros((target_words, 2)), np.zeros(source_words)
-            kernels.add_even_shares(*bounds, self.pairs, self.above, *shares)
-            return shares
+        def share(a: int, b: int, *sums: Array) -> None:
+            kernels.add_even_shares(a, b, self.pairs, self.above, *sums)
 
-        target, source = np.zeros((target_words, 2)), np.zeros(source_words)
-        for shares in ordered_map(even, self.parts, self.threads, phase="IBM 1: null"):
-            target += shares[0]
-            source += shares[1]
+        shapes = (target_words, 2), (source_words,)
+        (target, source), _ = added_up(share, self.parts, shapes, self.threads, "IBM 1: null")
         return (normal(target[:, 0]), normal(source)), np.ascontiguousarray(target[:, 1])
 
     def kept(self, least: float) -> Kept:
@@ -160,7 +141,7 @@ class Whole:
         nulls, column_sums = self.even_shares()
 
         def keep(bounds: tuple[int, int]) -> Kept:
-            return kept_entries(self.corpus, Range(*bounds, column_sums, self.above), least)
+            return kept_entries(self.corpus, bounds, column_sums, self.above, least)
 
         # All at once: what they return is kept anyway, and the first, of frequent words, take longest.
         # A range of rare words has almost as many entries as cells.
@@ -178,40 +159,53 @@ class Whole:
         """A further round, in the same table, and the log-likelihood before it; `total` is scratch."""
         source_words, target_words = self.words
         self._each("totals", self.equal, lambda bounds: kernels.totals(*bounds, self.corpus, lexicon, total))
-        null_target, likelihood = self._null_shares(lexicon, total)
-        null_source = np.empty(source_words)
+        null_source, by_target = np.empty(source_words), [(target_words,)]
 
-        def count(bounds: tuple[int, int]) -> tuple[Array, float]:
-            sums = np.zeros(target_words)
-            return sums, kernels.second_half(*bounds, self.corpus, lexicon, total, sums, null_source)
+        def share(a: int, b: int, sums: Array) -> float:
+            return kernels.add_null_shares(a, b, self.pairs, lexicon.null_target, total, sums)
 
-        column_sums = np.zeros(target_words)
-        works = ordered_map(count, self.ranges, self.threads, phase="IBM 1: counts")
-        for number, (sums, part) in enumerate(works, 1):
-            column_sums += sums
-            likelihood += part
-            advance(number / len(self.ranges))
+        def count(a: int, b: int, sums: Array) -> float:
+            return kernels.second_half(a, b, self.corpus, lexicon, total, sums, null_source)
+
+        (null_target,), likelihoods = added_up(share, self.parts, by_target, self.threads, "IBM 1: null")
+        (column_sums,), more = added_up(
+            count, self.ranges, by_target, self.threads, "IBM 1: counts", watched=True
+        )
         divide_columns(lexicon.table, lexicon.columns, column_sums, self.threads)
-        return lexicon._replace(null_target=normal(null_target), null_source=normal(null_source)), likelihood
-
-    def _null_shares(self, lexicon: Lexicon, total: Array) -> tuple[Array, float]:
-        """What null takes of the target tokens, by word, and the log-likelihood of these."""
-        target_words = self.words[1]
-
-        def share(bounds: tuple[int, int]) -> tuple[Array, float]:
-            sums = np.zeros(target_words)
-            return sums, kernels.add_null_shares(*bounds, self.pairs, lexicon.null_target, total, sums)
-
-        null, likelihood = np.zeros(target_words), 0.0
-        for sums, part in ordered_map(share, self.parts, self.threads, phase="IBM 1: null"):
-            null += sums
-            likelihood += part
-        return null, likelihood
+        lexicon = lexicon._replace(null_target=normal(null_target), null_source=normal(null_source))
+        return lexicon, reduce(add, likelihoods + more)
 
     def _each(
         self, name: str, ranges: list[tuple[int, int]], function: Callable[[tuple[int, int]], None]
     ) -> None:
         list(ordered_map(function, ranges, self.threads, phase=f"IBM 1: {name}"))
+
+
+def added_up(
+    function: Callable[..., float | None],
+    ranges: Sequence[tuple[int, int]],
+    shapes: Sequence[tuple[int, ...]],
+    threads: int,
+    phase: str,
+    watched: bool = False,
+) -> tuple[list[Array], list[float]]:
+    """The sums that a kernel adds to arrays of these shapes, range by range, and what it returns for each.
+
+    Every range has arrays of its own, which are added in order.
+    """
+
+    def work(bounds: tuple[int, int]) -> tuple[list[Array], float]:
+        sums = [np.zeros(shape) for shape in shapes]
+        return sums, function(*bounds, *sums) or 0.0
+
+    totals, values = [np.zeros(shape) for shape in shapes], []
+    for number, (sums, value) in enumerate(ordered_map(work, ranges, threads, phase=phase), 1):
+        for total, part in zip(totals, sums, strict=True):
+            total += part
+        values.append(value)
+        if watched:
+            advance(number / len(ranges))
+    return totals, values
 
 
 def joined_rows(
@@ -284,15 +278,11 @@ def lift(lexicon: Lexicon, frequencies: tuple[Array, Array], threads: int) -> No
     """
     shares = frequencies[0] / max(frequencies[0].sum(), 1), frequencies[1] / max(frequencies[1].sum(), 1)
 
-    def run(bounds: tuple[int, int]) -> Array:
-        sums = np.zeros(len(shares[1]))
-        kernels.lift_rows(*bounds, lexicon, shares, sums)
-        return sums
+    def lift_range(a: int, b: int, sums: Array) -> None:
+        kernels.lift_rows(a, b, lexicon, shares, sums)
 
-    total = np.zeros(len(shares[1]))
     ranges = word_ranges(lexicon.rows, pieces(len(lexicon.columns), 1 << 16, PARTS))
-    for sums in ordered_map(run, ranges, threads, phase="IBM 1: first round"):
-        total += sums
+    (total,), _ = added_up(lift_range, ranges, [shares[1].shape], threads, "IBM 1: first round")
     divide_columns(lexicon.table, lexicon.columns, total, threads)
 
 
@@ -341,15 +331,8 @@ def divide_entries(m0: int, m1: int, table: Array, columns: Array, sums: Array) 
         table[m, 1] = table[m, 1] / z if z > 0 else 0.0
 
 
-def frequencies(tokens: Array, words: int, threads: int) -> Array:
+def frequencies(tokens: Array, words: int) -> Array:
     """How often each word occurs, int64."""
-
-    def count(bounds: tuple[int, int]) -> Array:
-        found = np.zeros(words, np.int64)
-        kernels.count_words(tokens[slice(*bounds)], found)
-        return found
-
-    total = np.zeros(words, np.int64)
-    for part in ordered_map(count, spans(len(tokens), max(words, 1 << 20)), threads):
-        total += part
-    return total
+    counts = np.zeros(words, np.int64)
+    kernels.count_words(tokens, counts)
+    return counts

@@ -111,25 +111,6 @@ class Jumps(NamedTuple):
         """Number of sets of weights."""
         return self.weight.shape[1]
 
-    def fit(self, source_words: int, target_words: int) -> bool:
-        """Whether kernels can trust them."""
-        return (
-            self.weight.ndim == 3
-            and self.classes > 0
-            and self.weight.shape[::2] == (2, NEAR)
-            and self.weight.dtype == np.float32
-            and self.factor.shape == self.weight.shape
-            and self.factor.dtype == np.float32
-            and self.chosen.shape == (2, 2, self.classes, CLOSE)
-            and self.chosen.dtype == np.float32
-            and bool(((self.chosen > 0.99 * LEAST_CHOSEN) & (self.chosen < 1.01 / LEAST_CHOSEN)).all())
-            and all(bool((np.isfinite(x) & (x > 0)).all()) for x in (self.weight, self.factor))
-            and all(
-                by.shape == (words,) and by.dtype == np.int32 and ((by >= 0) & (by < self.classes)).all()
-                for by, words in ((self.by_target, target_words), (self.by_source, source_words))
-            )
-        )
-
 
 def classes_of(frequency: Array, own: int) -> Array:
     """Classes 1, 2, … for the `own` most frequent words, int32 (words); 0 for the others."""
@@ -143,13 +124,8 @@ def initial_jumps(by_target: Array, by_source: Array) -> Jumps:
     """Weights before training, the same for all words."""
     classes = 1 + int(max(by_target.max(initial=0), by_source.max(initial=0)))
     weight = (INITIAL[:NEAR] / INITIAL[NEAR]).astype(np.float32)
-    weights = np.tile(weight, (2, classes, 1))
-    return Jumps(weights, by_target, by_source, np.ones_like(weights), no_preference(classes))
-
-
-def no_preference(classes: int) -> Array:
-    """`Jumps.chosen` of words that are all alike."""
-    return np.ones((2, 2, classes, CLOSE), np.float32)
+    weights, chosen = np.tile(weight, (2, classes, 1)), np.ones((2, 2, classes, CLOSE), np.float32)
+    return Jumps(weights, by_target, by_source, np.ones_like(weights), chosen)
 
 
 def initial_weights(null: float, floor: float) -> Array:
@@ -175,7 +151,7 @@ FEW = 4
 def update_jumps(
     jumps: Jumps, expected: Array, foreseen: Array, chosen: Array, strength: float, step: float = SAFE
 ) -> Jumps:
-    """New jumps from the statistics `jumps`, `foreseen` and `chosen` of `dualign.hmm.statistics.Sums`.
+    """New jumps from `jumps`, `foreseen` and `chosen` of `dualign.hmm.statistics.ChainStatistics`.
 
     `strength`: how many jumps of the usual kind each word is taken to have made beside its own, and as many
     to it, from it and to it where it is chosen. `step`: the exponent η; where no word has weights of its own
@@ -234,7 +210,7 @@ def update_starts(weights: Array, starts: Array, lengths: tuple[Array, Array]) -
 def update_stops(weights: Array, stops: Array) -> Array:
     """Weights with new probabilities to stop: how often a chain did, of all rows it was at such a position.
 
-    `stops`: see `dualign.hmm.statistics.Sums`; STOP_PRIOR rows behave as before training.
+    `stops`: see `dualign.hmm.statistics.ChainStatistics`; STOP_PRIOR rows behave as before training.
     """
     new = weights.copy()
     rows, ends = stops[:, 0] + STOP_PRIOR, stops[:, 1] + STOP_PRIOR * INITIAL_STOPS

@@ -27,18 +27,29 @@ class Lexicon(NamedTuple):
     null_target: Array
     null_source: Array
 
+    @property
+    def sources(self) -> Array:
+        """The source word of each entry, whose target word is in `columns`."""
+        return np.repeat(np.arange(len(self.rows) - 1), np.diff(self.rows))
+
 
 def normalized(lexicon: Lexicon) -> Array:
     """The table as distributions: p(w | v) adds up to 1 over w, p(v | w) over v, float64 (entries, 2).
 
     In a trained lexicon they may fall short of it, because counts of rare pairs are partly left out.
     """
-    table = lexicon.table.astype(float)
-    rows = np.repeat(np.arange(len(lexicon.rows) - 1), np.diff(lexicon.rows))
-    for d, word in enumerate((rows, lexicon.columns)):
-        sums = np.bincount(word, table[:, d])[word] if len(word) else table[:, d]
-        np.divide(table[:, d], sums, out=table[:, d], where=sums > 0)
-    return table
+    return shares(lexicon, lexicon.table.astype(float), (0.0, 0.0))
+
+
+def shares(lexicon: Lexicon, counts: Array, left_out: tuple[Array | float, Array | float]) -> Array:
+    """Counts of its entries as shares of all that their words have, with what is left out of them."""
+    found = np.zeros_like(counts)
+    for d, (word, null) in enumerate(
+        ((lexicon.sources, lexicon.null_source), (lexicon.columns, lexicon.null_target))
+    ):
+        sums = (np.bincount(word, counts[:, d], len(null)) + left_out[d])[word]
+        np.divide(counts[:, d], sums, out=found[:, d], where=sums > 0)
+    return found
 
 
 LEAST = np.float32(1e-6)
@@ -50,9 +61,8 @@ def with_entries(lexicon: Lexicon, source: Array, target: Array) -> Lexicon:
     if len(source) == 0:
         return lexicon
     words = len(lexicon.null_target)
-    rows = np.repeat(np.arange(len(lexicon.rows) - 1), np.diff(lexicon.rows))
     asked = np.unique(source.astype(np.int64) * words + target)
-    new = asked[~np.isin(asked, rows * words + lexicon.columns)]
+    new = asked[~np.isin(asked, lexicon.sources * words + lexicon.columns)]
     if len(new) == 0:
         return lexicon
     v, w = np.divmod(new, words)
@@ -82,8 +92,7 @@ def entries_of(lexicon: Lexicon, source: Array, target: Array) -> Array:
     if len(source) == 0:
         return np.zeros(0, np.int64)
     words = len(lexicon.null_target)
-    rows = np.repeat(np.arange(len(lexicon.rows) - 1), np.diff(lexicon.rows))
-    keys = rows * words + lexicon.columns
+    keys = lexicon.sources * words + lexicon.columns
     order = np.argsort(keys)
     return order[np.searchsorted(keys, source.astype(np.int64) * words + target, sorter=order)]
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,10 +21,9 @@ from dualign._core.arrays import Array
 from dualign._core.errors import ModelError
 from dualign._core.fields import check_value
 from dualign._core.files.container import read_container, write_container
-from dualign.hmm.fertility import Fertilities
-from dualign.hmm.jumps import NULL, STOP, WEIGHTS, Jumps, no_preference
+from dualign.hmm.jumps import CLOSE, LEAST_CHOSEN, NEAR, NULL, STOP, WEIGHTS, Jumps
 from dualign.hmm.lexicon import Lexicon, normalized
-from dualign.hmm.positions import Positions, are_probabilities
+from dualign.hmm.positions import GRID, LONGEST, MOST_LINKS, Fertilities, Positions, table_sizes
 from dualign.hmm.word_forms import Forms, forms_of, stem_of
 from dualign.options import Options
 from dualign.text.numbering import WordTable, table_of
@@ -44,10 +42,13 @@ class Vocabulary:
         self.words = words
 
     @classmethod
-    def of_text(cls, text: Array) -> Vocabulary:
-        """The words of UTF-8 text (uint8), each ended by a line feed."""
+    def of_text(cls, text: Array, name: str) -> Vocabulary:
+        """The words of UTF-8 text (uint8), each ended by a line feed; a ValueError if these are not words."""
+        if text.dtype != np.uint8 or text.ndim != 1 or (len(text) and text[-1] != 10):
+            raise ValueError(f"`{name}` is not a list of words")
+        text.tobytes().decode("utf-8", "surrogatepass")
         vocabulary = cls.__new__(cls)
-        vocabulary._text = text
+        vocabulary.text = text
         return vocabulary
 
     def __repr__(self) -> str:
@@ -64,7 +65,7 @@ class Vocabulary:
     @cached_property
     def words(self) -> list[str]:
         """The words."""
-        return self._text.tobytes().decode("utf-8", "surrogatepass").split("\n")[:-1]
+        return self.text.tobytes().decode("utf-8", "surrogatepass").split("\n")[:-1]
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -74,12 +75,12 @@ class Vocabulary:
     @cached_property
     def table(self) -> WordTable:
         """The words by their bytes."""
-        return table_of(self._text)
+        return table_of(self.text)
 
     @cached_property
     def is_lower(self) -> bool:
         """Whether lower case leaves all words as they are."""
-        text = self._text.tobytes().decode("utf-8", "surrogatepass")
+        text = self.text.tobytes().decode("utf-8", "surrogatepass")
         return text.lower() == text
 
     @property
@@ -102,27 +103,15 @@ class Vocabulary:
                 self._stems[letters] = dict(groups)
         return self._stems[letters]
 
-    def arrays(self) -> dict[str, Array]:
-        """The words as UTF-8, each ended by a line feed (no token contains one)."""
-        return {"words": self._text}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array], prefix: str) -> Vocabulary:
-        """The inverse of `arrays`; a ValueError if these are not words."""
-        text = arrays[f"{prefix}words"]
-        if text.dtype != np.uint8 or text.ndim != 1 or (len(text) and text[-1] != 10):
-            raise ValueError(f"`{prefix}words` is not a list of words")
-        text.tobytes().decode("utf-8", "surrogatepass")
-        return cls.of_text(text)
-
     @cached_property
-    def _text(self) -> Array:
+    def text(self) -> Array:
+        """The words as UTF-8, each ended by a line feed (no token contains one)."""
         text = "".join(f"{word}\n" for word in self.words).encode("utf-8", "surrogatepass")
         return np.frombuffer(text, np.uint8)
 
     @cached_property
     def _size(self) -> int:
-        return len(self.words) if "words" in self.__dict__ else int(np.count_nonzero(self._text == 10))
+        return len(self.words) if "words" in self.__dict__ else int(np.count_nonzero(self.text == 10))
 
     @cached_property
     def _stems(self) -> dict[int, dict[str, list[int]]]:
@@ -152,6 +141,13 @@ class Unknowns(dict[str, int]):
 MOST_SEEN = 1e15
 """A whole number that floating-point numbers can tell from its neighbours."""
 
+ONE = 1.001
+"""The greatest probability, rounded to 32 bits."""
+
+MOST_FACTOR = 1.01 / LEAST_CHOSEN
+LEAST_REAL, MOST_REAL = float(np.finfo(np.float32).smallest_subnormal), float(np.finfo(np.float32).max)
+"""Positive numbers of 32 bits."""
+
 
 class Seen(NamedTuple):
     """How often training has seen each word: int64 (words) of either side."""
@@ -164,6 +160,13 @@ class Seen(NamedTuple):
         sides = zip(self, more, places, strict=True)
         sums = (old + np.rint(np.bincount(at, new, len(old))) for old, new, at in sides)
         return Seen(*(np.minimum(array, MOST_SEEN).astype(np.int64) for array in sums))
+
+
+RECORDS: dict[str, Any] = {
+    "lexicon": Lexicon, "jumps": Jumps, "positions": Positions, "fertility": Fertilities, "seen": Seen,
+}  # fmt: skip
+NEEDED = "lexicon", "jumps"
+"""Records of arrays, by what their names in a file begin with; and those that every model has."""
 
 
 @dataclass(frozen=True)
@@ -195,18 +198,16 @@ class Model:
 
     def arrays(self) -> dict[str, Array]:
         """All parameters."""
-        arrays = {f"lexicon_{name}": array for name, array in self.lexicon._asdict().items()}
-        arrays["weights"] = self.weights
-        arrays |= {f"jumps_{name}": array for name, array in self.jumps._asdict().items()}
-        for side, vocabulary in (("source", self.source), ("target", self.target)):
-            arrays |= {f"{side}_{name}": array for name, array in vocabulary.arrays().items()}
-        if self.positions is not None:
-            arrays |= {f"positions_{name}": array for name, array in self.positions.arrays().items()}
-        if self.fertilities is not None:
-            arrays |= {f"fertility_{name}": array for name, array in self.fertilities.arrays().items()}
-        if self.seen is not None:
-            arrays |= {f"seen_{name}": array for name, array in self.seen._asdict().items()}
+        arrays = {"weights": self.weights, "source_words": self.source.text, "target_words": self.target.text}
+        for prefix, record in self._records.items():
+            arrays |= {f"{prefix}_{name}": array for name, array in record._asdict().items()}
         return arrays
+
+    @property
+    def _records(self) -> dict[str, Any]:
+        """The `RECORDS` that it has."""
+        all_records = self.lexicon, self.jumps, self.positions, self.fertilities, self.seen
+        return {name: record for name, record in zip(RECORDS, all_records, strict=True) if record is not None}
 
     def save(self, path: str | os.PathLike[str], *, sync: bool = True) -> None:
         """Write one file, whole or not at all; see `write_container`."""
@@ -220,66 +221,77 @@ class Model:
         if header.get("kind") != "word-alignment":
             raise ModelError(f"{os.fspath(path)}: not a word-alignment model but `{header.get('kind')}`")
         try:
-            model = cls(
-                Vocabulary.from_arrays(arrays, "source_"),
-                Vocabulary.from_arrays(arrays, "target_"),
-                Lexicon(*(arrays[f"lexicon_{name}"] for name in Lexicon._fields)),
-                np.array(arrays["weights"]),
-                stored_jumps(arrays),
-                Options.of(header["options"]),
-                Positions.from_arrays(arrays, "positions_") if "positions_grid" in arrays else None,
-                Fertilities.from_arrays(arrays, "fertility_") if "fertility_source" in arrays else None,
-                Seen(arrays["seen_source"], arrays["seen_target"]) if "seen_source" in arrays else None,
+            weight = arrays["jumps_weight"]
+            # A model from before there were factors has none.
+            arrays.setdefault("jumps_factor", np.ones_like(weight))
+            arrays.setdefault("jumps_chosen", np.ones((2, 2, weight.shape[1], CLOSE), np.float32))
+            source, target = (
+                Vocabulary.of_text(arrays[name], name) for name in ("source_words", "target_words")
             )
+            records: dict[str, Any] = {
+                prefix: kind(*(arrays[f"{prefix}_{name}"] for name in kind._fields))
+                for prefix, kind in RECORDS.items()
+                if prefix in NEEDED or f"{prefix}_{kind._fields[0]}" in arrays
+            }
+            model = cls(
+                source, target, records["lexicon"], arrays["weights"], records["jumps"],
+                Options.of(header["options"]), *(records.get(name) for name in list(RECORDS)[2:]),
+            )  # fmt: skip
             model.check()
             return model
-        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        except (IndexError, KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise ModelError(
                 f"{os.fspath(path)}: written by another version of dualign ({error}); train it again"
             ) from None
 
     def check(self) -> None:
         """Raise ValueError if the arrays do not fit together: kernels trust them."""
-        rows, columns, table, null_target, null_source = self.lexicon
-        fits = (
-            self.weights.shape == (2, WEIGHTS)
-            and self.weights.dtype == np.float32
-            and are_probabilities(self.weights)
-            and bool(
-                (self.weights[:, NULL:] > 0).all()
-                and (self.weights[:, [NULL, *range(STOP, WEIGHTS)]] < 1).all()
+        source, target, entries = len(self.source), len(self.target), len(self.lexicon.columns)
+        (_, classes, _), real = self.jumps.weight.shape, np.float32
+        weight, chosen = (2, classes, NEAR), (1 / MOST_FACTOR, MOST_FACTOR)
+        # Each array's type and shape, and between which numbers all of its own lie; no NaN does.
+        expected: dict[str, list[tuple[Any, tuple[int, ...], float, float]]] = {
+            "weights": [(real, (2, WEIGHTS), 0, ONE)],
+            "lexicon": [
+                (np.int64, (source + 1,), 0, entries), (np.int32, (entries,), 0, target - 1),
+                (real, (entries, 2), 0, ONE), (real, (target,), 0, ONE), (real, (source,), 0, ONE),
+            ],
+            "jumps": [
+                (real, weight, LEAST_REAL, MOST_REAL), (np.int32, (target,), 0, classes - 1),
+                (np.int32, (source,), 0, classes - 1), (real, weight, LEAST_REAL, MOST_REAL),
+                (real, (2, 2, classes, CLOSE), *chosen),
+            ],
+            "fertility": [(real, (words, MOST_LINKS + 1), 0, MOST_REAL) for words in (source, target)],
+            "seen": [(np.int64, (words,), 0, MOST_SEEN) for words in (source, target)],
+        }  # fmt: skip
+        if self.positions is not None:
+            grid, lengths, _ = self.positions
+            expected["positions"] = [
+                (np.float64, (2, GRID, GRID + 1) if grid.size else (2, 0, 0), 0, ONE),
+                (np.int32, (len(lengths), 2), 1, LONGEST - 1),
+                (real, (table_sizes(lengths).sum(),), 0, ONE),
+            ]
+        records: dict[str, Any] = {"weights": (self.weights,), **self._records}
+        rows = self.lexicon.rows
+        if not (
+            all(
+                array.dtype == dtype and array.shape == shape and within(array, least, most)
+                for name, record in records.items()
+                for array, (dtype, shape, least, most) in zip(record, expected[name], strict=True)
             )
-            and self.jumps.fit(len(self.source), len(self.target))
-            and [array.dtype for array in self.lexicon] == [np.int64, np.int32, *[np.float32] * 3]
-            and rows.shape == (len(self.source) + 1,)
-            and rows[0] == 0
-            and bool((np.diff(rows) >= 0).all())
-            and columns.shape == (rows[-1],)
-            and table.shape == (rows[-1], 2)
-            and (len(columns) == 0 or (columns.min() >= 0 and columns.max() < len(self.target)))
-            and null_target.shape == (len(self.target),)
-            and null_source.shape == (len(self.source),)
-            and all(map(are_probabilities, (table, null_target, null_source)))
+            and classes > 0
+            and (self.weights[:, NULL:] > 0).all()
+            and (self.weights[:, [NULL, *range(STOP, WEIGHTS)]] < 1).all()
+            and (rows[0], rows[-1]) == (0, entries)
+            and (np.diff(rows) >= 0).all()
             and (self.positions is None) == (self.options.model == "hmm")
-            and (self.positions is None or self.positions.fit())
-            and (self.fertilities is None or self.fertilities.fit(len(self.source), len(self.target)))
-        )
-        if self.seen is not None:
-            sides = zip(self.seen, (self.source, self.target), strict=True)
-            fits = fits and all(
-                a.dtype == np.int64 and a.shape == (len(side),) and bool(((a >= 0) & (a <= MOST_SEEN)).all())
-                for a, side in sides
-            )
-        if not fits:
+        ):
             raise ValueError("its parts do not fit together")
 
 
-def stored_jumps(arrays: Mapping[str, Array]) -> Jumps:
-    """The jumps of a model file; one without factors was written when there were none."""
-    weight, by_target, by_source = (np.array(arrays[f"jumps_{name}"]) for name in Jumps._fields[:3])
-    factor = np.array(arrays.get("jumps_factor", np.ones_like(weight)))
-    chosen = np.array(arrays.get("jumps_chosen", no_preference(weight.shape[1] if weight.ndim == 3 else 0)))
-    return Jumps(weight, by_target, by_source, factor, chosen)
+def within(array: Array, least: float, most: float) -> bool:
+    """Whether all numbers are in this range; NaN is not."""
+    return array.size == 0 or bool(array.min() >= least and array.max() <= most)
 
 
 class Translation(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,9 +13,21 @@ from dualign._core.errors import UsageError
 from dualign._core.jit import kernel, part
 from dualign._core.lanes import LANES, Vector, eight, greater, load, spread, store, width
 from dualign.hmm.batched_chains import Chains, make_chains, prepare, prepare_edges, run_chains, run_evenly
-from dualign.hmm.blocks import NOTHING_GIVEN, Batch, Block, Given, batch_of, block_of, words_of
-from dualign.hmm.cells import CellBuffers, lengths_of
-from dualign.hmm.emission import emissions
+from dualign.hmm.blocks import (
+    NOTHING_GIVEN,
+    Batch,
+    Block,
+    Cells,
+    Given,
+    ThreadBuffers,
+    batch_of,
+    find_cells,
+    lengths_of,
+    pairs_of,
+)
+from dualign.hmm.constraints import ConstraintSet, give, stricter, tell_violations
+from dualign.hmm.encoding import EncodedText, add_unknown_cells, words_of
+from dualign.hmm.model import Model
 from dualign.hmm.multipliers import (  # fmt: skip
     BASE,
     BEGUN,
@@ -28,17 +40,16 @@ from dualign.hmm.multipliers import (  # fmt: skip
     make_dual,
 )
 from dualign.hmm.projection import project
-from dualign.hmm.statistics import TOTAL_UNIT, ChainStatistics, Tallies, Tally, in_numbers, units
+from dualign.hmm.statistics import TOTAL_UNIT, ChainStatistics, new_tally, units
 from dualign.hmm.viterbi import independent, priors_of
-
-if TYPE_CHECKING:
-    from dualign.hmm.cells import ThreadBuffers
-    from dualign.hmm.constraints import ConstraintSet
-    from dualign.hmm.encoding import EncodedText
-    from dualign.hmm.model import Model
-    from dualign.options import Options
+from dualign.options import Options
+from dualign.text.corpus import Bitext
 
 EVEN, LIKELIHOOD, AGREEMENT = -1, 0, 1
+
+UNCOUNTED = new_tally(0)
+NO_SHARES = np.empty(0, np.float32), np.empty(0, np.float32)
+"""Where nothing is learnt."""
 
 MOST_PROJECTED = 1 << 18
 """Pairs with more cells are not projected: their multipliers and moves would take over 28 MB."""
@@ -80,24 +91,35 @@ def make_block(
     constraints: ConstraintSet | None = None,
     buffers: ThreadBuffers | None = None,
 ) -> Block:
-    """The block of a few thousand pairs, with room for their likelihoods and the constraints that hold for
-    them. In `buffers` it is gone when the next is made."""
-    rules = None
-    if constraints is not None:
-        from dualign.hmm.constraints import give
+    """The block of a few thousand pairs. In `buffers` it is gone when the next is made."""
+    cells = find_cells(text.bitext, model.lexicon, buffers or ThreadBuffers())
+    add_unknown_cells(cells, text, model)
+    return block_with(cells, model, text, constraints)
 
+
+def block_with(
+    cells: Cells, model: Model, text: EncodedText, constraints: ConstraintSet | None = None
+) -> Block:
+    """`make_block`, when its cells have been found."""
+    lexicon, bitext, given = model.lexicon, text.bitext, NOTHING_GIVEN
+    prior, prior_begin = np.empty(0, np.float32), np.empty(0, np.int64)
+    if model.positions is not None:
+        prior, prior_begin = model.positions.tables(bitext)
+    if constraints is not None:
         if model.positions is not None:
             raise UsageError("constraints are for the HMM; IBM models 1 and 2 have no chain to constrain")
-        rules = partial(give, constraints)
-    room_for = buffers.cells if buffers else CellBuffers.of
-    block = block_of(model, text.bitext, text.unknown, rules, room_for)
-    return block._replace(likelihood=np.zeros((len(block.first) - 1, 2)))
+        given = give(constraints, words_of(model, text))
+    return Block(
+        pairs_of(bitext), cells.first, cells.begin, cells.filled, cells.position, cells.score,
+        lexicon.null_target, lexicon.null_source, model.weights, model.jumps, prior, prior_begin,
+        np.zeros((len(bitext), 2)), given, bitext.pins, bitext.similar,
+    )  # fmt: skip
 
 
 def posteriors_of_block(
     model: Model,
     block: Block,
-    unknown: tuple[Sequence[str], Sequence[str]],
+    text: EncodedText,
     constraints: ConstraintSet | None = None,
     buffers: ThreadBuffers | None = None,
 ) -> Array:
@@ -105,14 +127,15 @@ def posteriors_of_block(
 
     A set of `constraints` joins the projection for the pairs that it has rules for.
     """
-    options, slots = model.options, int(block.first[-1])
-    posterior = buffers.posterior(slots) if buffers else np.empty((slots, 2), np.float32)
+    options, tally = model.options, UNCOUNTED._replace(totals=np.zeros(4, np.int64))
+    posterior = (buffers or ThreadBuffers()).posterior(int(block.first[-1]))
+    usual = constraint_of(options, options.projection)
     ruled = None if constraints is None else constraint_with_rules(options, options.projection)
-    expectations(block, constraint_of(options, options.projection), posterior, ruled=ruled)
+    jobs, output = jobs_of(text.bitext, whole=True), Output(posterior, *NO_SHARES, False)
+    for task in expectation_tasks(block, jobs, usual, output, lambda: tally, ruled):
+        task()
     if constraints is not None and ruled is not None and not options.mixture:
-        from dualign.hmm.constraints import tell_violations
-
-        words = partial(words_of, model, block.pairs, unknown)
+        words = partial(words_of, model, text)
         tell_violations(constraints, block, posterior, ruled.slack + ruled.tolerance, words)
     return posterior
 
@@ -124,8 +147,6 @@ def constraint_of(options: Options, kind: str) -> Constraint:
 
 def constraint_with_rules(options: Options, kind: str) -> Constraint:
     """What holds for pairs with rules of the user's own, where for others it is one of `KINDS`."""
-    from dualign.hmm.constraints import stricter
-
     return constraint_of(stricter(options), kind if KINDS[kind] >= SYMMETRIC else "given")
 
 
@@ -136,7 +157,7 @@ class Job(NamedTuple):
     alone: bool
 
 
-def jobs_of(block: Block, *, whole: bool = False) -> list[Job]:
+def jobs_of(bitext: Bitext, *, whole: bool = False) -> list[Job]:
     """Cut the pairs of a block, but those with an empty side, into jobs for `expect`.
 
     Pairs of much the same shape go together, the largest first: a batch has the size of its longest
@@ -144,12 +165,7 @@ def jobs_of(block: Block, *, whole: bool = False) -> list[Job]:
     depend on its job. Where the block is for one thread, it may be `whole`: every call of a kernel with so
     many arrays takes time that threads cannot share.
     """
-    source, target = block.pairs.source_offsets, block.pairs.target_offsets
-    return jobs_of_shapes(source[1:] - source[:-1], target[1:] - target[:-1], whole=whole)
-
-
-def jobs_of_shapes(lengths: Array, widths: Array, *, whole: bool = False) -> list[Job]:
-    """The jobs of a block with pairs of these lengths."""
+    lengths, widths = bitext.source.lengths, bitext.target.lengths
     cells = lengths * widths
     # Within the pairs of one length the other goes up and down in turn, so that neighbours are close.
     turned = np.where(lengths % 2, widths, -widths)
@@ -185,7 +201,7 @@ class Output(NamedTuple):
     """Where the posteriors of a block's pairs go; empty arrays for what is not wanted.
 
     `posterior` float32 (slots, 2): all cells, p(b_j = i), then p(a_i = j). For the counts of EM only the
-    cells that have an entry matter: theirs take the place of the scores in `dualign.hmm.cells.Cells`, if
+    cells that have an entry matter: theirs take the place of the scores in `dualign.hmm.blocks.Cells`, if
     the directions `agree`, both the product of the two. `null_target`, `null_source` float32 (tokens): what
     is left for null.
     """
@@ -196,50 +212,23 @@ class Output(NamedTuple):
     agree: bool
 
 
-def only_posteriors(posterior: Array) -> Output:
-    """An output of posteriors, and of nothing for EM."""
-    none = np.empty(0, np.float32)
-    return Output(posterior, none, none, False)
-
-
-def expectations(
-    block: Block,
-    constraint: Constraint,
-    posterior: Array,
-    collect: bool = False,
-    ruled: Constraint | None = None,
-) -> ChainStatistics:
-    """Posteriors of all pairs into `posterior`; what they add up to, also statistics to `collect`.
-
-    For `ruled` see `expectation_tasks`.
-    """
-    tallies = Tallies(block.jumps.classes if collect else 0)
-    jobs = jobs_of(block, whole=True)
-    for task in expectation_tasks(block, jobs, constraint, only_posteriors(posterior), tallies, ruled):
-        task()
-    return in_numbers(tallies.together())
-
-
 def expectation_tasks(
     block: Block,
     jobs: Sequence[Job],
     constraint: Constraint,
     output: Output,
-    tallies: Tallies,
+    tally: Callable[[], ChainStatistics],
     ruled: Constraint | None = None,
 ) -> list[Callable[[], None]]:
-    """A task for each job; it fills its part of the output, and adds to its thread's tally.
+    """A task for each job; it fills its part of the output, and adds to what `tally` gives its thread.
 
     With `ruled`, the constraint of pairs with rules of their own, these have jobs for themselves: other pairs
     get what they get where nobody has any rules.
     """
 
     def task(job: Job, block: Block, constraint: Constraint) -> None:
-        own = tallies.own()
-        if len(block.prior) > 0:
-            expect_alone(job.pairs, block, own, output)
-        else:
-            (expect_long if job.alone else expect)(job.pairs, block, constraint, own, output)
+        by_tables = len(block.prior) > 0
+        (expect_long if job.alone or by_tables else expect)(job.pairs, block, constraint, tally(), output)
 
     if ruled is None:
         return [partial(task, job, block, constraint) for job in jobs]
@@ -250,7 +239,9 @@ def expectation_tasks(
 
 
 @kernel
-def expect(order: Array, block: Block, constraint: Constraint, tally: Tally, output: Output) -> None:
+def expect(
+    order: Array, block: Block, constraint: Constraint, tally: ChainStatistics, output: Output
+) -> None:
     """Posteriors of the pairs in `order` into `output`; statistics added to `tally`.
 
     The cell (i, j) of pair n is at slot `first[n] + i · J + j`. No pair has an empty side. If `tally.jumps`
@@ -260,14 +251,16 @@ def expect(order: Array, block: Block, constraint: Constraint, tally: Tally, out
 
 
 @kernel
-def expect_long(order: Array, block: Block, constraint: Constraint, tally: Tally, output: Output) -> None:
+def expect_long(
+    order: Array, block: Block, constraint: Constraint, tally: ChainStatistics, output: Output
+) -> None:
     """`expect` for pairs that are too large to have eight of them in memory."""
     expect_in_step(np.float32(0), order, block, constraint, tally, output)
 
 
 @part
 def expect_in_step(
-    like: Vector, order: Array, block: Block, constraint: Constraint, tally: Tally, output: Output
+    like: Vector, order: Array, block: Block, constraint: Constraint, tally: ChainStatistics, output: Output
 ) -> None:
     """`expect`, as many pairs at a time as `like` has lanes."""
     W = width(like)
@@ -278,35 +271,36 @@ def expect_in_step(
         most = max(most, batch.I * batch.J)
         words = max(words, batch.I + batch.J)
     chains = make_chains(like, longest, most)
-    constrained = constraint.how >= SYMMETRIC
-    few = min(most, MOST_PROJECTED) if constrained else 0
-    dual = make_dual(like, few, words, constraint.how, block.given)
-    collect = len(tally.jumps) > 0
+    how, by_tables, collect = constraint.how, len(block.prior) > 0, len(tally.jumps) > 0
+    constrained = how >= SYMMETRIC and not by_tables
+    dual = make_dual(like, min(most, MOST_PROJECTED) if constrained else 0, words, how, block.given)
     for begin in range(0, len(order), W):
         batch = batch_of(W, order[begin : begin + W], block.pairs)
         prepare(like, batch, block, chains)
-        if constraint.how != EVEN:
+        if how != EVEN and not by_tables:
             prepare_edges(like, batch, block, chains)
+        found = chains.likelihood
         if constrained and batch.I * batch.J <= MOST_PROJECTED:
             moved = project(like, batch, block, chains, dual, constraint, tally)
-            keep_likelihoods(batch, dual.value[BASE:], block.likelihood)
+            found = dual.value[BASE:]
             for lane in range(batch.used):
-                tally.totals[0] += units(dual.value[BASE, lane] + dual.value[BASE + 1, lane], TOTAL_UNIT)
                 tally.totals[1] += units(dual.state[EVALUATIONS, lane] + collect, TOTAL_UNIT)
                 tally.totals[3] += units(dual.value[BEGUN, lane] - dual.value[VALUE, lane], TOTAL_UNIT)
             if collect:
-                run_chains(
-                    like, batch, dual.projected if moved else chains.emission, block, chains, collect, tally
-                )
+                E = dual.projected if moved else chains.emission
+                run_chains(like, batch, E, block, chains, collect, tally)
         else:
-            if constraint.how == EVEN:
+            if by_tables:
+                choose_by_tables(batch.pair[0], block, chains)
+            elif how == EVEN:
                 run_evenly(like, batch, block, chains)
             else:
                 run_chains(like, batch, chains.emission, block, chains, collect, tally)
-            keep_likelihoods(batch, chains.likelihood, block.likelihood)
-            for lane in range(batch.used):
-                tally.totals[0] += units(chains.likelihood[0, lane] + chains.likelihood[1, lane], TOTAL_UNIT)
-                tally.totals[1] += units(1, TOTAL_UNIT)
+            tally.totals[1] += units(batch.used, TOTAL_UNIT)
+        for lane in range(batch.used):
+            block.likelihood[batch.pair[lane], 0] = found[0, lane]
+            block.likelihood[batch.pair[lane], 1] = found[1, lane]
+            tally.totals[0] += units(found[0, lane] + found[1, lane], TOTAL_UNIT)
         tally.totals[2] += units(batch.used, TOTAL_UNIT)
         if len(output.posterior) > 0:
             keep_posteriors(W, batch, block.first, chains, output.posterior)
@@ -314,13 +308,15 @@ def expect_in_step(
             keep_shares(like, batch, block, chains, output)
 
 
-@part(allocates=False)
-def keep_likelihoods(batch: Batch, found: Array, likelihood: Array) -> None:
-    """Write what was found for the lanes of a batch, (2, W), to their pairs, if anybody asks for it."""
-    if len(likelihood) > 0:
-        for lane in range(batch.used):
-            likelihood[batch.pair[lane], 0] = found[0, lane]
-            likelihood[batch.pair[lane], 1] = found[1, lane]
+@part
+def choose_by_tables(n: int, block: Block, chains: Chains) -> None:
+    """Posteriors and likelihoods of pair n, alone in `chains`, if words choose by position alone."""
+    I, J = lengths_of(n, block.pairs)
+    tables = priors_of(n, I, J, block)
+    for d in range(2):
+        R, S = (J, I) if d == 0 else (I, J)
+        E, A = chains.emission[d, : R * S].reshape(R, S), chains.posterior[d, : R * S].reshape(R, S)
+        chains.likelihood[d, 0] = independent(R, S, E, chains.null[d], tables[d], A)
 
 
 @part(allocates=False)
@@ -369,50 +365,3 @@ def unlinked(like: Vector, R: int, S: int, P: Array, rest: Array) -> None:
         for k in range(r * S * W, (r + 1) * S * W, W):
             left = left - load(like, P, k)
         store(rest, r * W, greater(left, none))
-
-
-@kernel
-def expect_alone(order: Array, block: Block, tally: Tally, output: Output) -> None:
-    """`expect` by position tables, where words choose without looking at their neighbours."""
-    for n in order:
-        E0, E1, null0, null1 = emissions(n, block)
-        J, I = E0.shape
-        forward, backward = priors_of(n, I, J, block)
-        there, back = np.empty((J, I), np.float32), np.empty((I, J), np.float32)
-        found = independent(J, I, E0, null0, forward, there), independent(I, J, E1, null1, backward, back)
-        tally.totals[0] += units(found[0], TOTAL_UNIT)
-        tally.totals[0] += units(found[1], TOTAL_UNIT)
-        if len(block.likelihood) > 0:
-            block.likelihood[n, 0], block.likelihood[n, 1] = found
-        tally.totals[1] += units(1, TOTAL_UNIT)
-        tally.totals[2] += units(1, TOTAL_UNIT)
-        for i in range(I):
-            for j in range(J):
-                output.posterior[block.first[n] + i * J + j, 0] = there[j, i]
-                output.posterior[block.first[n] + i * J + j, 1] = back[i, j]
-        if len(output.null_source) > 0:
-            keep_choices(n, block, there, back, output)
-
-
-@part(allocates=False)
-def keep_choices(n: int, block: Block, P0: Array, P1: Array, output: Output) -> None:
-    """`keep_shares` of one pair, whose posteriors are `P0` (J, I) and `P1` (I, J)."""
-    pairs = block.pairs
-    s, t = pairs.source_offsets[n], pairs.target_offsets[n]
-    I, J = lengths_of(n, pairs)
-    one, none = np.float32(1), np.float32(0)
-    for j in range(J):
-        left = one
-        for i in range(I):
-            left -= P0[j, i]
-        output.null_target[t + j] = max(none, left)
-    for i in range(I):
-        left = one
-        for j in range(J):
-            left -= P1[i, j]
-        output.null_source[s + i] = max(none, left)
-        begin = block.begin[s + i]
-        for c in range(begin, begin + block.filled[s + i]):
-            p, q = P0[block.position[c], i], P1[i, block.position[c]]
-            block.score[c, 0] = p * q if output.agree else p
-            block.score[c, 1] = p * q if output.agree else q

@@ -17,11 +17,11 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
-from dualign.hmm.expected_counts import ExpectedCounts
 from dualign.hmm.jumps import Jumps
-from dualign.hmm.lexicon import Lexicon, entries_of, with_entries
-from dualign.hmm.model import Model, Vocabulary
+from dualign.hmm.lexicon import Lexicon, entries_of, shares, with_entries
+from dualign.hmm.model import Model, Seen
 from dualign.hmm.smoothing import Pseudo
+from dualign.hmm.statistics import ExpectedCounts
 
 UNTOLD = 10.0
 """How often a word is taken to have been seen by a model that does not tell."""
@@ -58,12 +58,8 @@ class Prior(NamedTuple):
         for c in weight:
             if not 0 <= c <= MOST:
                 raise UsageError(f"weight {c} of a prior must be at least 0 and at most {MOST:g}")
-        words: tuple[dict[str, int], dict[str, int]] = {}, {}
-        for side, known in zip((source, target), words, strict=True):
-            for word in side:
-                if word:
-                    known.setdefault(word, len(known))
-        nulls = np.zeros(len(words[0])), np.zeros(len(words[1]))
+        words = [{w: n for n, w in enumerate(dict.fromkeys(filter(None, side)))} for side in (source, target)]
+        nulls, unseen = [[np.zeros(len(side)) for side in words] for _ in range(2)]
         kept: list[tuple[int, int, float]] = []
         for v, w, c in zip(source, target, weight, strict=True):
             if v and w:
@@ -75,7 +71,7 @@ class Prior(NamedTuple):
         left, right, weights = zip(*kept, strict=True) if kept else ((), (), ())
         counts = np.repeat(np.array(weights, np.float64)[:, None], 2, axis=1)
         places = np.array(left, np.int32), np.array(right, np.int32)
-        none = np.zeros(len(words[0])), np.zeros(len(words[1]))
+        none = unseen[0], unseen[1]
         return cls(list(words[0]), list(words[1]), *places, counts, nulls[1], nulls[0], none, none)
 
     @classmethod
@@ -83,9 +79,8 @@ class Prior(NamedTuple):
         """All that a model knows; with `begin`, training goes on from its chains, too."""
         lexicon = model.lexicon
         source = np.repeat(np.arange(len(model.source), dtype=np.int32), np.diff(lexicon.rows))
-        seen = np.full(len(model.source), UNTOLD), np.full(len(model.target), UNTOLD)
-        if model.seen is not None:
-            seen = model.seen.source.astype(np.float64), model.seen.target.astype(np.float64)
+        told = model.seen or Seen(np.full(len(model.source), UNTOLD), np.full(len(model.target), UNTOLD))
+        seen = told.source.astype(np.float64), told.target.astype(np.float64)
         counts = lexicon.table * np.stack((seen[0][source], seen[1][lexicon.columns]), axis=1)
         sums = (
             np.bincount(word, counts[:, d], len(seen[d])) for d, word in enumerate((source, lexicon.columns))
@@ -108,31 +103,15 @@ class Prior(NamedTuple):
             left_out=(self.left_out[0] * weight, self.left_out[1] * weight),
         )
 
-    def lowered(self) -> Prior:
-        """The same with words in lower case; those that become one add up, as their entries do later."""
-        sides = []
-        for words in (self.source_words, self.target_words):
-            known: dict[str, int] = {}
-            number = np.array([known.setdefault(word.lower(), len(known)) for word in words], np.int32)
-            sides.append((list(known), number))
-        (left, of_source), (right, of_target) = sides
 
-        def added(values: Array, number: Array, size: int) -> Array:
-            return np.bincount(number, values, size) if size else values
+def joined(words: list[str], more: list[str], lowercase: bool) -> tuple[list[str], Array]:
+    """The words, then those of `more` that are not among them; and the numbers of `more` in it (int32).
 
-        return Prior(
-            left, right, of_source[self.source], of_target[self.target], self.counts,
-            added(self.null_target, of_target, len(right)), added(self.null_source, of_source, len(left)),
-            (added(self.seen[0], of_source, len(left)), added(self.seen[1], of_target, len(right))),
-            (added(self.left_out[0], of_source, len(left)), added(self.left_out[1], of_target, len(right))),
-            self.begin,
-        )  # fmt: skip
-
-
-def joined(words: list[str], more: list[str]) -> tuple[list[str], Array]:
-    """The words, then those of `more` that are not among them; and the numbers of `more` in it (int32)."""
+    What is known of words that become one in `lowercase` adds up where it is counted by these numbers.
+    """
     numbers = {word: number for number, word in enumerate(words)}
-    places = np.array([numbers.setdefault(word, len(numbers)) for word in more], np.int32)
+    spelled = map(str.lower, more) if lowercase else more
+    places = np.array([numbers.setdefault(word, len(numbers)) for word in spelled], np.int32)
     return list(numbers), places
 
 
@@ -158,23 +137,20 @@ def pseudo_counts(lexicon: Lexicon, prior: Prior, source: Array, target: Array) 
 
 def with_counts(lexicon: Lexicon, pseudo: Pseudo, frequencies: tuple[Array, Array]) -> Lexicon:
     """The probabilities of a lexicon, taken as counts of words of these frequencies, with pseudo-counts."""
-    rows = np.repeat(np.arange(len(lexicon.rows) - 1), np.diff(lexicon.rows))
-    table = np.empty_like(lexicon.table)
-    for d, word in enumerate((rows, lexicon.columns)):
-        counts = lexicon.table[:, d] * frequencies[d][word] + pseudo.counts.links[:, d]
-        sums = (np.bincount(word, counts, len(frequencies[d])) + pseudo.left_out[d])[word]
-        table[:, d] = np.divide(counts, sums, out=np.zeros_like(counts), where=sums > 0)
-    return lexicon._replace(table=table)
+    often = np.stack((frequencies[0][lexicon.sources], frequencies[1][lexicon.columns]), axis=1)
+    counts = lexicon.table * often + pseudo.counts.links
+    return lexicon._replace(table=shares(lexicon, counts, pseudo.left_out).astype(np.float32))
 
 
 def inherited(jumps: Jumps, begin: Model, source: list[str], target: list[str]) -> Jumps:
     """Jumps that begin with those of a model: each word's own if it has some there, else the usual ones."""
     weight, factor, chosen = jumps.weight.copy(), jumps.factor.copy(), jumps.chosen.copy()
-    old: tuple[tuple[Vocabulary, Array], ...] = (
-        (begin.target, begin.jumps.by_target), (begin.source, begin.jumps.by_source)
-    )  # fmt: skip
-    for d, (words, classes) in enumerate(((target, jumps.by_target), (source, jumps.by_source))):
-        vocabulary, before = old[d]
+    for d, (words, classes, vocabulary, before) in enumerate(
+        (
+            (target, jumps.by_target, begin.target, begin.jumps.by_target),
+            (source, jumps.by_source, begin.source, begin.jumps.by_source),
+        )
+    ):
         weight[d] = begin.jumps.weight[d, 0]
         for number in np.flatnonzero(classes).tolist():
             known = vocabulary.numbers.get(words[number])

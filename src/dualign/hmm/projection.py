@@ -89,7 +89,7 @@ from dualign.hmm.multipliers import (  # fmt: skip
     reweigh_given,
     store_multipliers,
 )
-from dualign.hmm.statistics import Tally
+from dualign.hmm.statistics import ChainStatistics
 
 ROUNDING = 1e-6
 """Relative error of a log-likelihood in float32, which the line search must tolerate."""
@@ -100,7 +100,13 @@ SURE = np.float32(1e-3)
 
 @part(allocates=False)
 def project(
-    like: Vector, batch: Batch, block: Block, chains: Chains, dual: Dual, constraint: Constraint, tally: Tally
+    like: Vector,
+    batch: Batch,
+    block: Block,
+    chains: Chains,
+    dual: Dual,
+    constraint: Constraint,
+    tally: ChainStatistics,
 ) -> bool:
     """Project the pairs of a batch, whose emissions are in `chains`.
 
@@ -266,14 +272,8 @@ def measure(
     of the gradient without what a bound on λ holds back: 0 at the optimum.
     """
     W = width(like)
-    mixture = constraint.mixture and constraint.how == SYMMETRIC
     for lane in range(W):
-        dual.lane[SHARE, lane] = dual.lane[SHARE + 1, lane] = 1
-        if mixture:
-            r0 = chains.likelihood[0, lane] - dual.value[BASE, lane]
-            r1 = chains.likelihood[1, lane] - dual.value[BASE + 1, lane]
-            dual.lane[SHARE, lane] = 1.0 / (1.0 + math.exp(r1 - r0))
-            dual.lane[SHARE + 1, lane] = 1.0 - dual.lane[SHARE, lane]
+        weigh_directions(lane, constraint, chains.likelihood, dual)
     expect_features(like, batch, features, chains, dual)
     g, h, lam, least = (
         dual.vector[TRIAL_GRADIENT],
@@ -294,15 +294,9 @@ def measure(
             x = where_positive(none - load(like, least, k), x, lesser(x, none))
             violation = fused(x, x, violation)
     store(dual.lane[RESIDUAL], 0, violation)
-    pull, shrink = dual.lane[PULL], dual.lane[SHRINK]
     for lane in range(W):
-        pull[lane], shrink[lane] = 0, 1
-        if dual.lane[LENGTH, lane] > 0:
-            pull[lane] = constraint.slack / dual.lane[LENGTH, lane]
-        else:
-            norm = math.sqrt(dual.lane[RESIDUAL, lane])
-            shrink[lane] = max(0.0, 1 - constraint.slack / norm) if norm > 0 else 0.0
-    to, by, residual = load(like, pull, 0), load(like, shrink, 0), none
+        pull_back(lane, constraint, dual)
+    to, by, residual = load(like, dual.lane[PULL], 0), load(like, dual.lane[SHRINK], 0), none
     for k in range(0, size * W, W):
         at = load(like, lam, k)
         x = fused(to, at, load(like, g, k) * by)
@@ -312,6 +306,28 @@ def measure(
     store(dual.lane[RESIDUAL], 0, residual)
     for lane in range(W):
         dual.lane[RESIDUAL, lane] = math.sqrt(dual.lane[RESIDUAL, lane])
+
+
+@part(allocates=False)
+def weigh_directions(lane: int, constraint: Constraint, likelihood: Array, dual: Dual) -> None:
+    """The shares of a lane's directions in the mixture; 1 where there is none."""
+    dual.lane[SHARE, lane] = dual.lane[SHARE + 1, lane] = 1
+    if constraint.mixture and constraint.how == SYMMETRIC:
+        r0 = likelihood[0, lane] - dual.value[BASE, lane]
+        r1 = likelihood[1, lane] - dual.value[BASE + 1, lane]
+        dual.lane[SHARE, lane] = 1.0 / (1.0 + math.exp(r1 - r0))
+        dual.lane[SHARE + 1, lane] = 1.0 - dual.lane[SHARE, lane]
+
+
+@part(allocates=False)
+def pull_back(lane: int, constraint: Constraint, dual: Dual) -> None:
+    """What slack does to a lane's gradient: `g ← shrink · g + pull · λ`; RESIDUAL has ‖g‖² where λ is 0."""
+    dual.lane[PULL, lane], dual.lane[SHRINK, lane] = 0, 1
+    if dual.lane[LENGTH, lane] > 0:
+        dual.lane[PULL, lane] = constraint.slack / dual.lane[LENGTH, lane]
+    else:
+        norm = math.sqrt(dual.lane[RESIDUAL, lane])
+        dual.lane[SHRINK, lane] = max(0.0, 1 - constraint.slack / norm) if norm > 0 else 0.0
 
 
 @part(allocates=False)

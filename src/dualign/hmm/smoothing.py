@@ -28,9 +28,9 @@ from dualign._core.arrays import Array
 from dualign._core.jit import kernel
 from dualign._core.memory import Workspace, boundless
 from dualign._core.threads import ordered_map, pieces
-from dualign.hmm.expected_counts import ExpectedCounts
-from dualign.hmm.ibm1 import divide_columns
+from dualign.hmm.ibm1 import added_up, divide_columns
 from dualign.hmm.lexicon import Lexicon
+from dualign.hmm.statistics import ExpectedCounts
 from dualign.hmm.word_forms import ALIKE, POWER, Forms, forms_of, similarity, stems_of
 
 UNSEEN = 200.0
@@ -47,13 +47,13 @@ TASKS = 256
 class Stems(NamedTuple):
     """The stems of the words of both sides, and of the entries.
 
-    `entry` int32 (entries): number of the pair of stems; `entries`: how many pairs there are; `source`,
-    `target` int32 (words): number of the stem; `order` int32 (source words): the words of a stem next to each
-    other, in their own order. The numbers of the entries' pairs of stems go up in this order.
+    `source`, `target` int32 (words): number of the stem; `order` int32 (source words): the words of a stem
+    next to each other, in their own order. `entry` int32 (entries): number of the pair of stems, among those
+    of its range of `order`; `sizes` int64: how many pairs of stems each of PARTS ranges has.
     """
 
     entry: Array
-    entries: int
+    sizes: Array
     source: Array
     target: Array
     order: Array
@@ -136,22 +136,14 @@ def kept_shares(together: Array, leave_out: float) -> Array:
 def number_stems(lexicon: Lexicon, source_stem: Array, target_stem: Array, threads: int) -> Stems:
     """Number the pairs of stems that the entries belong to."""
     order = np.argsort(source_stem, kind="stable").astype(np.int32)
-    stems = Stems(np.empty(len(lexicon.columns), np.int32), 0, source_stem, target_stem, order)
-    ranges = stems.ranges(lexicon.rows, PARTS)
+    entry = np.empty(len(lexicon.columns), np.int32)
+    stems = Stems(entry, np.zeros(0, np.int64), source_stem, target_stem, order)
 
     def number(bounds: tuple[int, int]) -> int:
-        return number_from_zero(*bounds, lexicon, stems)
+        return number_pairs(*bounds, lexicon, stems)
 
-    sizes = list(ordered_map(number, ranges, threads, phase="stems"))
-    ends = np.cumsum(sizes)
-
-    def shift(job: tuple[tuple[int, int], int]) -> None:
-        shift_numbers(*job[0], lexicon, stems, job[1])
-
-    # The numbers of the first range begin with 0 already.
-    later = zip(ranges[1:], (ends - sizes)[1:], strict=True)
-    list(ordered_map(shift, later, threads, phase="stems"))
-    return stems._replace(entries=int(ends[-1]) if len(ends) else 0)
+    sizes = ordered_map(number, stems.ranges(lexicon.rows, PARTS), threads, phase="stems")
+    return stems._replace(sizes=np.array(list(sizes), np.int64))
 
 
 def reestimate_lexicon(
@@ -167,22 +159,21 @@ def reestimate_lexicon(
     parts = stems.ranges(lexicon.rows, PARTS)
     source_words, target_words = len(lexicon.null_source), len(lexicon.null_target)
     pooled = Pooled(
-        np.zeros((stems.entries, 2)), np.zeros((source_words, 2)), np.zeros((target_words, 2)),
+        np.zeros((0, 2)), np.zeros((source_words, 2)), np.zeros((target_words, 2)),
         np.zeros((source_words + 1, 2)), np.zeros((target_words + 1, 2)),
     )  # fmt: skip
 
+    # Words of one stem are in one range.
+    of_pairs = {a: np.zeros((size, 2)) for (a, _), size in zip(parts, stems.sizes, strict=True)}
+
     def by_target(kernel: Callable[..., None]) -> Array:
-        """Run a kernel on all parts; the sums by target word of each, added in order."""
+        """Run a kernel on all parts; the sums by target word."""
 
-        def run(bounds: tuple[int, int]) -> Array:
-            sums = np.zeros((target_words, 2))
-            kernel(*bounds, lexicon, priors, counts, pooled, table, sums)
-            return sums
+        def run(a: int, b: int, sums: Array) -> None:
+            kernel(a, b, lexicon, priors, counts, pooled._replace(stem_entries=of_pairs[a]), table, sums)
 
-        total = np.zeros((target_words, 2))
-        for sums in ordered_map(run, parts, threads, phase="smoothing"):
-            total += sums
-        return total
+        (sums,), _ = added_up(run, parts, [(target_words, 2)], threads, "smoothing")
+        return sums
 
     pooled.by_target[:] = by_target(pool)
     for d in range(2):
@@ -198,7 +189,7 @@ def reestimate_lexicon(
 
 
 class Pooled(NamedTuple):
-    """Counts of both directions, float64 (…, 2): by pair of stems, word, and stem of each side."""
+    """Counts of both directions, float64 (…, 2): by pair of stems of a range, word, and stem of each side."""
 
     stem_entries: Array
     by_source: Array
@@ -208,7 +199,7 @@ class Pooled(NamedTuple):
 
 
 @kernel
-def number_from_zero(k0: int, k1: int, lexicon: Lexicon, stems: Stems) -> int:
+def number_pairs(k0: int, k1: int, lexicon: Lexicon, stems: Stems) -> int:
     """Number the pairs of stems of the words `order[k0:k1]`; returns how many there are."""
     rows, columns = lexicon.rows, lexicon.columns
     place = np.full(len(stems.target), -1, np.int64)
@@ -227,15 +218,6 @@ def number_from_zero(k0: int, k1: int, lexicon: Lexicon, stems: Stems) -> int:
                 end += 1
             stems.entry[m] = place[s]
     return end
-
-
-@kernel
-def shift_numbers(k0: int, k1: int, lexicon: Lexicon, stems: Stems, by: int) -> None:
-    """Add to the numbers of the pairs of stems of the words `order[k0:k1]`."""
-    for k in range(k0, k1):
-        v = stems.order[k]
-        for m in range(lexicon.rows[v], lexicon.rows[v + 1]):
-            stems.entry[m] += by
 
 
 @kernel

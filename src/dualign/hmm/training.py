@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError, UsageError
 from dualign._core.memory import Workspace
-from dualign._core.progress import begin
-from dualign.hmm.blocks import Block, Rules
-from dualign.hmm.constraints import ConstraintSet, give
-from dualign.hmm.expected_counts import ExpectedCounts, PositionCounts, estimate_fertilities
-from dualign.hmm.ibm1 import Kept, frequencies, lift, prune, train_ibm1, uniform_likelihood
+from dualign.hmm.blocks import Block
+from dualign.hmm.constraints import ConstraintSet
+from dualign.hmm.ibm1 import Kept, Whole, frequencies, lift, prune, uniform_likelihood
 from dualign.hmm.jumps import (
     BOLD,
     FEW,
@@ -33,11 +30,11 @@ from dualign.hmm.jumps import (
 from dualign.hmm.lexicon import Lexicon, carried_over, entries_of, pinned_words, with_entries
 from dualign.hmm.model import Model, Seen, Vocabulary
 from dualign.hmm.multipliers import Constraint
-from dualign.hmm.positions import Positions
+from dualign.hmm.positions import Fertilities, PositionCounts, Positions
 from dualign.hmm.posteriors import constraint_of, constraint_with_rules
 from dualign.hmm.priors import Prior, inherited, joined, pseudo_counts, with_counts
 from dualign.hmm.smoothing import NOTHING_KNOWN, Priors, kept_shares, make_priors, reestimate_lexicon
-from dualign.hmm.statistics import ChainStatistics, above_counts
+from dualign.hmm.statistics import ChainStatistics, ExpectedCounts, above_counts
 from dualign.options import Options
 from dualign.text.corpus import Bitext, Numbered
 
@@ -90,15 +87,15 @@ class Progress:
 class Expectation(NamedTuple):
     """What an E-step computes.
 
-    `agree`: both directions count the product of their posteriors (Liang et al. 2006). `rules`, if given,
-    turn pairs into constraints on their posteriors, and pairs that have any are constrained as `ruled` says.
-    `above`: see `ExpectedCounts`; it is that of the whole text, also where only a part of it is counted.
+    `agree`: both directions count the product of their posteriors (Liang et al. 2006). Pairs for which
+    `constraints` of the user's own have rules are constrained as `ruled` says. `above`: see `ExpectedCounts`;
+    it is that of the whole text, also where only a part of it is counted.
     """
 
     constraint: Constraint
     agree: bool
     above: float
-    rules: Rules | None = None
+    constraints: ConstraintSet | None = None
     ruled: Constraint | None = None
 
 
@@ -132,6 +129,12 @@ class Learner(Protocol):
     @property
     def workspace(self) -> Workspace:
         """The room for large arrays."""
+
+    def demand(self, size: int, what: str) -> None:
+        """Refuse `what` takes that many bytes, if there is no room for them."""
+
+    def begin(self, stage: str, rounds: int) -> None:
+        """Tell whoever watches that a stage begins."""
 
     def start(self, text: Numbered, max_length: int) -> Numbered:
         """Take up the text of a training; returns the pairs that take part, or raises `NothingToLearn`."""
@@ -174,23 +177,21 @@ def train(
     changes no result. What a `prior` knows of word pairs counts beside what is seen. `history` gets the
     rounds, in order.
     """
-    if constraints is not None and options.model != "hmm":
-        raise UsageError(
-            "constraints are for the HMM; {model=} has no chain to constrain", model=options.model
-        )
-    if text.pins.pinned.any() and options.model != "hmm":
-        raise UsageError(
-            "known links are for the HMM; {model=} has no chain to pin them in", model=options.model
-        )
-    if len(text.similar.begin) and options.model != "hmm":
-        raise UsageError("similarities are for the HMM; {model=} learns without them", model=options.model)
+    for given, refusal in (
+        (constraints is not None, "constraints are for the HMM; {model=} has no chain to constrain"),
+        (text.pins.pinned.any(), "known links are for the HMM; {model=} has no chain to pin them in"),
+        (len(text.similar.begin), "similarities are for the HMM; {model=} learns without them"),
+    ):
+        if given and options.model != "hmm":
+            raise UsageError(refusal, model=options.model)
     training = Training(engine.start(text, options.max_length), options, engine, report, history)
     model, priors = training.begin(prior)
     model = training.go_on(model, priors, judge, constraints)
     if options.decoder == "submodular":
         # Limits on the links of a word are this decoder's; no other asks how many a word has.
         plain = model.with_options(replace(options, projection="none"))
-        model = replace(model, fertilities=estimate_fertilities(model, engine.posteriors_of_text(plain)))
+        words = len(model.source), len(model.target)
+        model = replace(model, fertilities=Fertilities.estimate(words, engine.posteriors_of_text(plain)))
     return model
 
 
@@ -214,7 +215,7 @@ class Training:
 
     def tell(self, stage: str, rounds: int) -> Callable[..., None]:
         """A stage begins: what reports its rounds."""
-        begin(stage, rounds)
+        self.engine.begin(stage, rounds)
         pairs = len(self.bitext)
 
         def tell(number: int, objective: float, evaluations: float = 1.0) -> None:
@@ -227,22 +228,18 @@ class Training:
     def begin(self, prior: Prior | None) -> tuple[Model, Priors]:
         """The model after the rounds of Model 1 over all co-occurrences, pruned, and what smoothing needs."""
         bitext, options = self.bitext, self.options
-        threads, workspace = self.engine.threads, self.engine.workspace
+        threads = self.engine.threads
         source, target = bitext.source_words, bitext.target_words
         if prior is not None:
-            prior = prior.lowered() if options.lowercase else prior
-            source, prior_source = joined(source, prior.source_words)
-            target, prior_target = joined(target, prior.target_words)
+            source, prior_source = joined(source, prior.source_words, options.lowercase)
+            target, prior_target = joined(target, prior.target_words, options.lowercase)
         sizes = len(source), len(target)
         # Sums by word, of every thread and of both sides, and what IBM Model 1 knows of every target token.
         by_word = 24 * (threads + 4) * sum(sizes)
-        workspace.demand(by_word + 4 * len(bitext.target.tokens), f"a text of {len(bitext):,} pairs")
+        self.engine.demand(by_word + 4 * len(bitext.target.tokens), f"a text of {len(bitext):,} pairs")
         lexicon, together = self._first(sizes)
         rows = lexicon.rows
-        seen = Seen(
-            frequencies(bitext.source.tokens, sizes[0], threads),
-            frequencies(bitext.target.tokens, sizes[1], threads),
-        )
+        seen = Seen(frequencies(bitext.source.tokens, sizes[0]), frequencies(bitext.target.tokens, sizes[1]))
         if options.model == "hmm":
             lift(lexicon, seen, threads)
         pinned = pinned_words(bitext)
@@ -259,7 +256,7 @@ class Training:
                 jumps = inherited(jumps, prior.begin, source, target)
             seen = seen.added(prior.seen, (prior_source, prior_target))
         entries = len(lexicon.columns)
-        workspace.demand(by_word + BYTES_PER_ENTRY * entries, f"a lexicon of {entries:,} entries")
+        self.engine.demand(by_word + BYTES_PER_ENTRY * entries, f"a lexicon of {entries:,} entries")
         priors = make_priors(
             lexicon, source, target, options.stem_letters, options.stem_weight, options.form_weight, threads
         )._replace(pseudo=pseudo)
@@ -278,7 +275,7 @@ class Training:
         threads, workspace = self.engine.threads, self.engine.workspace
         tell = self.tell("IBM 1", self.ibm1_rounds)
         if self.whole_rounds > 1:
-            lexicon = train_ibm1(bitext, *sizes, self.whole_rounds, threads, tell, workspace)
+            lexicon = Whole(bitext, sizes, threads, workspace).run(self.whole_rounds, tell)
             return prune(lexicon, options.prune, threads, workspace), None
         lexicon, together = self.engine.first_lexicon(sizes, options.prune)
         tell(1, uniform_likelihood(bitext, *sizes))
@@ -330,7 +327,7 @@ def expectation_for(
     asked = Expectation(constraint_of(options, usual), agree, above_counts(bitext))
     if constraints is None:
         return asked
-    return asked._replace(rules=partial(give, constraints), ruled=constraint_with_rules(options, usual))
+    return asked._replace(constraints=constraints, ruled=constraint_with_rules(options, usual))
 
 
 def without_rules(constraint: str, options: Options) -> str:
@@ -350,31 +347,25 @@ def maximised(
     workspace: Workspace,
 ) -> EMRound:
     """The M-step of such a round."""
-
-    changes = chains_from(expected.sums, expected.places, model, bitext, constraint)
-    lexicon = reestimate_lexicon(model.lexicon, expected.counts, priors, threads, workspace)
-    likelihood, evaluations, pairs, divergence = expected.sums.totals
-    new = replace(model, lexicon=lexicon, **changes)
-    return EMRound(new, float(likelihood - divergence), float(evaluations / pairs))
-
-
-def chains_from(
-    sums: ChainStatistics, places: PositionCounts | None, model: Model, bitext: Bitext, constraint: str
-) -> dict[str, Any]:
-    """What the M-step changes in a model apart from its lexicon."""
+    sums, places, options = expected.sums, expected.places, model.options
     if places is not None:
-        return {"positions": Positions.estimate(places.lengths, places.counts)}
-    if constraint == "even":
-        return {}
-    lengths = bitext.source.lengths, bitext.target.lengths
-    usual = without_rules(constraint, model.options)
-    step = SAFE if usual == "none" else max(SAFE, BOLD * min(1, FEW / model.options.rounds))
-    return {
-        "weights": update_stops(update_starts(model.weights, sums.starts, lengths), sums.stops),
-        "jumps": update_jumps(
-            model.jumps, sums.jumps, sums.foreseen, sums.chosen, model.options.jump_weight, step
-        ),
-    }
+        model = replace(model, positions=Positions.estimate(places.lengths, places.counts))
+    elif constraint != "even":
+        step = SAFE
+        if without_rules(constraint, options) != "none":
+            step = max(SAFE, BOLD * min(1, FEW / options.rounds))
+        lengths = bitext.source.lengths, bitext.target.lengths
+        model = replace(
+            model,
+            weights=update_stops(update_starts(model.weights, sums.starts, lengths), sums.stops),
+            jumps=update_jumps(
+                model.jumps, sums.jumps, sums.foreseen, sums.chosen, options.jump_weight, step
+            ),
+        )
+    lexicon = reestimate_lexicon(model.lexicon, expected.counts, priors, threads, workspace)
+    likelihood, evaluations, pairs, divergence = sums.totals
+    new = replace(model, lexicon=lexicon)
+    return EMRound(new, float(likelihood - divergence), float(evaluations / pairs))
 
 
 def usable(bitext: Bitext, max_length: int, threads: int = 1) -> Array:

@@ -12,6 +12,7 @@ from dualign._core.jit import part
 from dualign.hmm.blocks import Block
 from dualign.hmm.chain import edges_alone
 from dualign.hmm.jumps import BESIDE, NULL, REACH
+from dualign.hmm.positions import tables_at
 
 
 @part
@@ -86,10 +87,7 @@ def viterbi(
 @part
 def priors_of(n: int, I: int, J: int, block: Block) -> tuple[Array, Array]:
     """The position tables of pair n: (J, I + 1) where target words choose, (I, J + 1) for the others."""
-    begin = block.prior_begin[n]
-    middle = begin + J * (I + 1)
-    end = middle + I * (J + 1)
-    return block.prior[begin:middle].reshape(J, I + 1), block.prior[middle:end].reshape(I, J + 1)
+    return tables_at(block.prior, block.prior_begin[n], I, J)
 
 
 @part

@@ -14,7 +14,7 @@ import pytest
 
 from dualign._core.errors import UsageError
 from dualign.engines.cuda import device
-from dualign.engines.cuda.device import DeviceError, _message, card_of
+from dualign.engines.cuda.device import DeviceError, card_of, failure
 
 CASES = Path(__file__).with_name("card_cases.py")
 
@@ -125,8 +125,8 @@ def test_the_processor_needs_no_card():
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_card_is_told_with_a_remedy(kind, text, told):
-    assert re.search(told, _message(kind, text))
-    assert _message("ValueError", text) is None
+    assert re.search(told, str(failure(kind, text)))
+    assert failure("ValueError", text) is None
 
 
 def test_without_a_card_cuda_is_an_error_and_auto_the_processor(caplog):

@@ -27,9 +27,9 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
 from dualign._search.dual import IMPOSSIBLE, NEVER
+from dualign.hmm.batched_chains import close_gains, emissions, jumps_of
 from dualign.hmm.blocks import Block
 from dualign.hmm.chain import edges_alone
-from dualign.hmm.emission import close_gains, emissions, jumps_of
 from dualign.hmm.jumps import BESIDE, NULL, REACH
 
 

@@ -30,10 +30,9 @@ from dualign.decode.choosing import LinkBuffer, list_links, prove
 from dualign.decode.matchings.api import pack, rule_of
 from dualign.decode.matchings.exact import match_batch
 from dualign.decode.matchings.greedy import Matrices, WordLimits, bound_batch, greedy_batch
-from dualign.hmm.blocks import Block
-from dualign.hmm.cells import lengths_of
-from dualign.hmm.emission import emissions
-from dualign.hmm.fertility import Fertilities
+from dualign.hmm.batched_chains import emissions
+from dualign.hmm.blocks import Block, lengths_of
+from dualign.hmm.positions import Fertilities
 from dualign.hmm.viterbi import priors_of
 from dualign.options import Options
 from dualign.text.links import Alignment

@@ -40,7 +40,22 @@ ERRORS = (
 )  # fmt: skip
 """Names of exceptions that are the card's."""
 
-REMEDY = "or choose cpu as the device"
+INSTEAD = ", or choose cpu as the device"
+
+FAILURES = (
+    (("NO_DEVICE", "no CUDA-capable device"),
+     "there is no NVIDIA card that CUDA can use on this machine", "check nvidia-smi{instead}"),
+    (("driver library cannot be found", "libcuda"),
+     "the NVIDIA driver was not found", "install it{instead}"),
+    (("INSUFFICIENT_DRIVER", "UNSUPPORTED_PTX", "SYSTEM_DRIVER_MISMATCH"),
+     "the NVIDIA driver is too old for this version of numba-cuda", "install a newer one{instead}"),
+    (("OUT_OF_MEMORY",),
+     "the card's memory is used up", "give it a smaller budget, or end other programs that use it"),
+    (("NvvmSupportError", "LinkerError"),
+     "numba-cuda cannot compile for the card ({first})", "pip install 'dualign[gpu]'{instead}"),
+    (("",), "the card failed ({first})", "check nvidia-smi and run the command again{instead}"),
+)  # fmt: skip
+"""What goes wrong with a card: what CUDA calls it, what users are told, what they can do."""
 
 
 class DeviceError(DualignError):
@@ -72,9 +87,12 @@ def _cuda() -> Any:
         return cuda
     except Exception as error:
         raise DeviceError(
-            f"a card needs numba-cuda; {_installed('numba-cuda')} cannot be loaded beside "
-            f"{_installed('numpy')} ({error}); numba-cuda 0.30 with NumPy 2.4 or 2.5 works: "
-            f"pip install 'dualign[gpu]', {REMEDY}"
+            "a card needs numba-cuda; {found} cannot be loaded beside {numpy} ({error})",
+            remedy="numba-cuda 0.30 with NumPy 2.4 or 2.5 works: pip install 'dualign[gpu]'{instead}",
+            found=_installed("numba-cuda"),
+            numpy=_installed("numpy"),
+            error=error,
+            instead=INSTEAD,
         ) from None
 
 
@@ -127,7 +145,7 @@ def card_of(device: str, memory: str | int | None = None) -> Card | None:
     except DeviceError as error:
         if device == "cuda":
             raise
-        _log.warning("computing on the processor: %s", str(error).replace(f", {REMEDY}", ""))
+        _log.warning("computing on the processor: %s", error.with_remedy(error.remedy, instead=""))
         return None
 
 
@@ -195,7 +213,7 @@ class Card:
         if self.needed:
             raise error
         if not self.lost:
-            _log.warning("going on with the processor: %s", str(error).replace(f", {REMEDY}", ""))
+            _log.warning("going on with the processor: %s", error.with_remedy(error.remedy, instead=""))
         self.lost = True
         self._rooms.clear()
         self._kept.clear()
@@ -304,8 +322,11 @@ def _check_driver(cuda: Any) -> None:
         known = tuple(cuda.driver.driver.get_version())
     if known < OLDEST_DRIVER:
         raise DeviceError(
-            f"the NVIDIA driver knows CUDA {known[0]}.{known[1]}, but {OLDEST_DRIVER[0]}."
-            f"{OLDEST_DRIVER[1]} is the oldest that will do; install a newer driver, {REMEDY}"
+            "the NVIDIA driver knows CUDA {known}, but {oldest} is the oldest that will do",
+            remedy="install a newer driver{instead}",
+            known="{}.{}".format(*known),
+            oldest="{}.{}".format(*OLDEST_DRIVER),
+            instead=INSTEAD,
         )
     with _explained():
         cuda.current_context()
@@ -319,24 +340,16 @@ def _explained() -> Iterator[None]:
     except DualignError:
         raise
     except Exception as error:
-        if (message := _message(type(error).__name__, str(error))) is None:
+        if (found := failure(type(error).__name__, str(error))) is None:
             raise
-        raise DeviceError(message) from error
+        raise found from error
 
 
-def _message(kind: str, text: str) -> str | None:
+def failure(kind: str, text: str) -> DeviceError | None:
     """What to tell the user about an exception; None if it is not the card's."""
     if kind not in ERRORS:
         return None
-    first = " ".join(text.split())[:200]
-    if "NO_DEVICE" in text or "no CUDA-capable device" in text:
-        return f"there is no NVIDIA card that CUDA can use on this machine; check nvidia-smi, {REMEDY}"
-    if "driver library cannot be found" in text or "libcuda" in text:
-        return f"the NVIDIA driver was not found; install it, {REMEDY}"
-    if "INSUFFICIENT_DRIVER" in text or "UNSUPPORTED_PTX" in text or "SYSTEM_DRIVER_MISMATCH" in text:
-        return f"the NVIDIA driver is too old for this version of numba-cuda; install a newer one, {REMEDY}"
-    if "OUT_OF_MEMORY" in text:
-        return "the card's memory is used up; give it a smaller budget, or end other programs that use it"
-    if kind in ("NvvmSupportError", "LinkerError"):
-        return f"numba-cuda cannot compile for the card ({first}); pip install 'dualign[gpu]', {REMEDY}"
-    return f"the card failed ({first}); check nvidia-smi and run the command again, {REMEDY}"
+    text = f"{kind}: {text}"
+    what, remedy = next(told for marks, *told in FAILURES if any(mark in text for mark in marks))
+    first = " ".join(text.split()[1:])[:200]
+    return DeviceError(what, remedy=remedy, first=first, instead=INSTEAD)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +11,13 @@ from dualign._core.arrays import Array
 from dualign._core.memory import Workspace, in_words
 from dualign._core.progress import phase
 from dualign._core.threads import ordered_map, spans
-from dualign.decode.choosing import LEAST, keep_candidates
+from dualign.decode.choosing import LEAST, LinkBuffer, keep_candidates
 from dualign.decode.decoders import BlockLinks, DecodedLinks, joined, packed, room_for
+from dualign.engines.cuda.chains import COPIES, FEW_COPIES
 from dualign.engines.cuda.device import Card, DeviceError, DeviceMemoryError, rounded, simulated
 from dualign.engines.cuda.launches import COUNT_UNIT, handle_pairs, insert_entries
 from dualign.engines.cuda.layout import (
+    LANES,
     LONGEST,
     WORDS,
     Counted,
@@ -26,20 +28,17 @@ from dualign.engines.cuda.layout import (
     Parameters,
     numbers_of,
 )
-from dualign.engines.cuda.statistics import COPIES, FEW_COPIES
-from dualign.engines.cuda.warps import LANES
 from dualign.engines.threads import ThreadsEngine
-from dualign.hmm.cells import PairOffsets, ThreadBuffers, pairs_of
+from dualign.hmm.blocks import PairOffsets, ThreadBuffers, cut_at, pairs_of
 from dualign.hmm.chain import STATISTICS
 from dualign.hmm.constraints import ConstraintSet
 from dualign.hmm.encoding import CHUNK, EncodedText
-from dualign.hmm.expected_counts import ExpectedCounts
-from dualign.hmm.jumps import CLOSE, NEAR, STARTS
+from dualign.hmm.jumps import CLOSE, NEAR, STARTS, Jumps
 from dualign.hmm.lexicon import Lexicon
 from dualign.hmm.model import Model
 from dualign.hmm.multipliers import Constraint
 from dualign.hmm.posteriors import KINDS, constraint_of
-from dualign.hmm.statistics import UNIT, ChainStatistics
+from dualign.hmm.statistics import UNIT, ChainStatistics, ExpectedCounts
 from dualign.hmm.training import Expectation, Statistics
 from dualign.options import Options
 from dualign.text.corpus import Bitext
@@ -58,8 +57,8 @@ class CudaEngine(ThreadsEngine):
     def expect(self, model: Model, asked: Expectation) -> Statistics:
         """See `ThreadsEngine.expect`."""
         text, card = self.bitext, self.card
-        known = bool(text.pins.pinned.any()), len(text.similar.begin) > 0
-        if not card.lost and why_not(model.options, asked.rules, *known) is None and fitting(text).all():
+        known = asked.constraints, bool(text.pins.pinned.any()), len(text.similar.begin) > 0
+        if not card.lost and why_not(model.options, *known) is None and fitting(text).all():
             try:
                 return expected_on(card, text, model, asked.constraint, asked.agree)
             except DeviceError as error:
@@ -87,6 +86,8 @@ class CudaEngine(ThreadsEngine):
             return super()._links(model, text, constraints, matrices, buffers)
         if why_not_align(model.options, constraints) is None:
             there = handled(model, text)
+            if not there.any():
+                return self._on_threads(model, text, None)
             rest = text._replace(bitext=text.bitext.without(there))
             try:
                 return links_on(self.card, model, text.bitext, there, self._on_threads(model, rest, None))
@@ -108,7 +109,7 @@ def expected_on(card: Card, bitext: Bitext, model: Model, constraint: Constraint
     """One E-step over all pairs of a bitext, none of them empty."""
     lexicon, classes = model.lexicon, model.jumps.classes
     with card.held():
-        pairs = card.kept("text", bitext, lambda: pairs_on(card, bitext))
+        pairs = card.kept("text", bitext, lambda: PairOffsets(*map(card.put, pairs_of(bitext))))
         known = model_on(card, model)
         counted = Counted(
             card.filled(lexicon.table.shape, np.int64),
@@ -123,29 +124,19 @@ def expected_on(card: Card, bitext: Bitext, model: Model, constraint: Constraint
         every = np.arange(len(bitext))
         order = card.kept("order", bitext, lambda: card.put(ordered(*lengths, every)))
         room = room_on(card, *lengths, constraint.how, 1, len(bitext))
-        launch(card, order, known, pairs, room, constraint, counted)
+        known.launch(order, pairs, room, constraint, counted)
         totals = card.get(room.totals[: len(bitext)]).sum(axis=0)
         with phase("card: transfer"):
-            jumps, chosen, ends = map(card.get, (counted.jumps, counted.chosen, counted.ends))
-            return Statistics(_counts(card, counted), _sums(jumps, chosen, ends, totals))
-
-
-def _counts(card: Card, counted: Counted) -> ExpectedCounts:
-    links, null_target, null_source = (card.get(each) / COUNT_UNIT for each in counted[:3])
-    if counted.agree:
+            links, *nulls = (card.get(each) / COUNT_UNIT for each in counted[:3])
+            jumps, chosen, ends = (card.get(each).sum(axis=0) / UNIT for each in counted[3:6])
+    if agree:
         links[:, 1] = links[:, 0]
-    return ExpectedCounts(links, null_target, null_source)
-
-
-def _sums(jumps: Array, chosen: Array, ends: Array, totals: Array) -> ChainStatistics:
-    """The statistics of all pairs, from those of the copies."""
-    jumps, chosen, ends = (each.sum(axis=0) / UNIT for each in (jumps, chosen, ends))
     expected_or_foreseen = np.stack([chosen[..., :CLOSE], chosen[..., CLOSE:]], axis=1)
-    likelihood, evaluations = totals[0] + totals[1], totals[2]
-    return ChainStatistics(
+    sums = ChainStatistics(
         jumps[..., : NEAR + 1], jumps[..., NEAR + 1 :], expected_or_foreseen, ends[:, 0], ends[:, 1:],
-        np.array([likelihood, evaluations, totals[3], totals[4]]),
+        np.array([totals[0] + totals[1], *totals[2:]]),
     )  # fmt: skip
+    return Statistics(ExpectedCounts(links, *nulls), sums)
 
 
 PAIRS = 1 << 18
@@ -162,20 +153,6 @@ def why_not_align(options: Options, constraints: object = None) -> str | None:
     return f"style={options.style}" if options.style != "lean" else why_not(options, constraints)
 
 
-class DeviceCandidates(NamedTuple):
-    """What the card found: `pairs` int64, their numbers in the text, in order; for each the log-likelihoods
-    (…, 2), Σ of all probabilities, and its links: the `number` from `begin` on."""
-
-    pairs: Array
-    likelihood: Array
-    total: Array
-    begin: Array
-    number: Array
-    source: Array
-    target: Array
-    probability: Array
-
-
 def handled(model: Model, text: EncodedText) -> Array:
     """Which pairs of a text the card can align: none empty or too long, none with a word that is unknown."""
     known = fitting(text.bitext)
@@ -187,20 +164,19 @@ def handled(model: Model, text: EncodedText) -> Array:
 
 def links_on(card: Card, model: Model, bitext: Bitext, there: Array, others: DecodedLinks) -> DecodedLinks:
     """All links: those of the pairs that are marked by the card, `others` of the rest."""
-    options = model.options
-    chosen = candidates_of(card, model, bitext, np.flatnonzero(there), options.threshold or np.float64(LEAST))
-    found = room_for(np.zeros(len(chosen.pairs), np.int64))._replace(
-        room=chosen.begin, number=chosen.number,
-        source=chosen.source, target=chosen.target, probability=chosen.probability,
-    )  # fmt: skip
+    threshold = model.options.threshold
+    found, likelihood, total = candidates_of(
+        card, model, bitext, np.flatnonzero(there), threshold or np.float64(LEAST)
+    )
     with phase("choosing links"):
-        keep_candidates(options.threshold, chosen.total, found)
+        keep_candidates(threshold, total, found)
     own = packed(found)
     values: dict[str, Any] = {
-        name: getattr(others, name).copy() for name in ("score", "bound", "certified", "likelihood")
-    }
-    for name, into in values.items():
-        into[there] = chosen.likelihood if name == "likelihood" else getattr(own, name)
+        "score": own.score, "bound": own.bound, "certified": own.certified, "likelihood": likelihood
+    }  # fmt: skip
+    for name, of_card in values.items():
+        values[name] = getattr(others, name).copy()
+        values[name][there] = of_card
     counts = others.counts
     counts[there] = own.number
     # Links follow one another in the order of their pairs.
@@ -215,14 +191,12 @@ def links_on(card: Card, model: Model, bitext: Bitext, there: Array, others: Dec
     return replace(others, offsets=offsets, lengths=lengths, **values, **flat)
 
 
-def candidates_of(card: Card, model: Model, bitext: Bitext, pairs: Array, least: float) -> DeviceCandidates:
-    """Links of these pairs whose probability is over `least`."""
+def candidates_of(
+    card: Card, model: Model, bitext: Bitext, pairs: Array, least: float
+) -> tuple[LinkBuffer, Array, Array]:
+    """Links of these pairs, one or more, whose probability is over `least`; the pairs' log-likelihoods; Σ of
+    all probabilities."""
     constraint, size = constraint_of(model.options, model.options.projection), len(bitext)
-    if len(pairs) == 0:
-        none, real, begin = np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int64)
-        return DeviceCandidates(
-            pairs, np.zeros((0, 2)), real, begin, none, none, none, real.astype(np.float32)
-        )
     lengths, widths = bitext.source.lengths, bitext.target.lengths
     order = ordered(lengths, widths, pairs)
     lengths, widths = lengths[order], widths[order]
@@ -237,11 +211,11 @@ def candidates_of(card: Card, model: Model, bitext: Bitext, pairs: Array, least:
             )
             room = room_on(card, lengths, widths, constraint.how, 0.5, size)
             limit = (card.left - card.taken(but="links")) // LINK
-        for first, last in _pieces(np.cumsum(most), limit):
+        for first, last in cut_at(np.concatenate(([0], np.cumsum(most))), limit):
             need = int(most[first:last].sum())
             links = card.room("links", (max(need, min(limit, rounded(need))), 2), np.float32)
             there = card.put_again("order", order[first:last])
-            turn = launch(card, there, known, text, room, constraint, DeviceLinks(links, float(least)))
+            turn = known.launch(there, text, room, constraint, DeviceLinks(links, float(least)))
             with phase("card: links"):
                 used = int(card.get(turn)[1])
                 found.append((order[first:last], card.get(links[:used]), card.get(room.totals[:size])))
@@ -251,30 +225,16 @@ def candidates_of(card: Card, model: Model, bitext: Bitext, pairs: Array, least:
         whole[those] = totals[those]
         before += len(links)
     links = found[0][1] if len(found) == 1 else np.concatenate([each[1] for each in found])
-    words = links[:, 1].astype(np.int32)
-    likelihood, total = np.ascontiguousarray(whole[pairs, :2]), whole[pairs, 4]
-    begin, number = whole[pairs, 2].astype(np.int64), whole[pairs, 3].astype(np.int32)
-    probability = np.ascontiguousarray(links[:, 0])
-    return DeviceCandidates(
-        pairs, likelihood, total, begin, number, words // WORDS, words % WORDS, probability
-    )
-
-
-def _pieces(ends: Array, limit: int) -> list[tuple[int, int]]:
-    """Cut a list into pieces with at most `limit` of what adds up to `ends`, or of one that has more."""
-    pieces, begin = [], 0
-    while begin < len(ends):
-        used = ends[begin - 1] if begin else 0
-        end = max(begin + 1, int(np.searchsorted(ends, used + limit, side="right")))
-        pieces.append((begin, end))
-        begin = end
-    return pieces
+    words, whole = links[:, 1].astype(np.int32), whole[pairs]
+    candidates = room_for(np.zeros(len(pairs), np.int64))._replace(
+        room=whole[:, 2].astype(np.int64), number=whole[:, 3].astype(np.int32),
+        source=words // WORDS, target=words % WORDS, probability=np.ascontiguousarray(links[:, 0]),
+    )  # fmt: skip
+    return candidates, whole[:, :2], np.ascontiguousarray(whole[:, 4])
 
 
 AT_ONCE = 1 << 20
 """Pairs of a launch when counting: some drivers end those that take long."""
-
-NO_TURN = np.zeros(2, np.int64)
 
 NAMES = {number: name for name, number in KINDS.items()}
 
@@ -322,88 +282,63 @@ def room_on(card: Card, lengths: Array, widths: Array, how: int, share: float, p
     )
 
 
-def launch(
-    card: Card,
-    order: Any,
-    model: CardModel,
-    pairs: PairOffsets,
-    room: DeviceBuffers,
-    constraint: Constraint,
-    wanted: Any,
-) -> Any:
-    """Handle the pairs in this order, int32, on the card: see `handle_pairs`. `wanted`: counts or links.
-
-    Returns `LaunchArguments.turn`.
-    """
-    # Numba passes a bool as it is, and kernels expect a number.
-    how = Constraint(*constraint[:-1], int(constraint.mixture))  # type: ignore[arg-type]
-    collect = isinstance(wanted, Counted)
-    wishes = (wanted, model.no_links) if collect else (model.no_counts, wanted)
-    block, size = model.parameters._replace(pairs=pairs), AT_ONCE if collect else len(order)
-    with phase(f"card: posteriors, {NAMES[how.how]}"):
-        for begin in range(0, len(order), size):
-            part, turn = order[begin : begin + size], card.put_again("turn", NO_TURN)
-            work = LaunchArguments(part, turn, block, model.index, room, how, int(collect), *wishes)
-            handle_pairs[min(len(part), len(room.pool)), LANES](work)
-            card.wait()
-    return turn
-
-
-def pairs_on(card: Card, bitext: Bitext) -> PairOffsets:
-    """The text on the card."""
-    return PairOffsets(*(card.put(array) for array in pairs_of(bitext)))
-
-
-def index_on(card: Card, lexicon: Lexicon) -> Index:
-    """A lexicon on the card."""
-    words, entries = len(lexicon.null_target), len(lexicon.columns)
-    bits = max(4, (2 * entries).bit_length())
-    slot = card.filled((1 << bits, 2), np.int64, 0xFF)
-    index = Index(slot, 64 - bits, words, card.put(lexicon.table))
-    threads = 4 if simulated() else 64
-    sizes = card.put(lexicon.rows), card.put(lexicon.columns)
-    if entries:
-        insert_entries[len(lexicon.rows) - 1, threads](*sizes, index)
-    return index
-
-
-NO_PAIRS = PairOffsets(*[np.zeros(0, np.int64)] * 4)
-
-
 def model_on(card: Card, model: Model) -> CardModel:
     """A model on the card, in the place of another with the same entries if there is one."""
-    known: CardModel = card.kept("model", model.lexicon.columns, lambda: CardModel(card, model))
-    known.renew(model)
+    known: CardModel = card.kept("model", model.lexicon.columns, lambda: CardModel(card, model.lexicon))
+    known.take(model)
     return known
 
 
 class CardModel:
-    """A model on the card; a further one with the same entries, as in EM, takes its place with `renew`."""
+    """A model on the card; a further one with the same entries, as in EM, takes its place."""
 
-    def __init__(self, card: Card, model: Model) -> None:
-        self.card, self.table = card, model.lexicon.table
+    table: Array | None = None
+
+    def __init__(self, card: Card, lexicon: Lexicon) -> None:
+        self.card = card
         with phase("card: lexicon"):
-            self.index = index_on(card, model.lexicon)
+            words, entries = len(lexicon.null_target), len(lexicon.columns)
+            bits = max(4, (2 * entries).bit_length())
+            slot = card.filled((1 << bits, 2), np.int64, 0xFF)
+            self.index = Index(slot, 64 - bits, words, card.put(lexicon.table[:0]))
+            threads = 4 if simulated() else 64
+            if entries:
+                rows, columns = card.put(lexicon.rows), card.put(lexicon.columns)
+                insert_entries[len(lexicon.rows) - 1, threads](rows, columns, self.index)
         # Nothing is added to them, but a kernel is compiled for arrays of as many axes as `Counted` has.
         links, null, jumps, ends = (card.empty((1,) * axes, np.int64) for axes in (2, 1, 5, 4))
         self.no_counts = Counted(links, null, null, jumps, jumps, ends, 0)
         self.no_links = DeviceLinks(card.empty((1, 2), np.float32), 0.0)
-        self.fill(model)
 
-    def renew(self, model: Model) -> None:
-        """Put new probabilities in the place of the old, if they are not the same."""
-        if self.table is model.lexicon.table:
+    def take(self, model: Model) -> None:
+        """Put the model's probabilities there, unless they are there already."""
+        lexicon, put = model.lexicon, self.card.put
+        if self.table is lexicon.table:
             return
-        self.table = model.lexicon.table
-        self.index = self.index._replace(table=self.card.put(model.lexicon.table))
-        self.fill(model)
+        self.table = lexicon.table
+        self.index = self.index._replace(table=put(lexicon.table))
+        jumps = Jumps(*map(put, model.jumps))
+        self.parameters = put(lexicon.null_target), put(lexicon.null_source), put(model.weights), jumps
 
-    def fill(self, model: Model) -> None:
-        """Put all but the lexicon's entries there."""
-        put, lexicon = self.card.put, model.lexicon
-        jumps = type(model.jumps)(*map(put, model.jumps))
-        nulls = put(lexicon.null_target), put(lexicon.null_source)
-        self.parameters = Parameters(NO_PAIRS, *nulls, put(model.weights), jumps)
+    def launch(
+        self, order: Any, pairs: PairOffsets, room: DeviceBuffers, constraint: Constraint, wanted: Any
+    ) -> Any:
+        """Handle the pairs in this order, int32, on the card: see `handle_pairs`. `wanted`: counts or links.
+
+        Returns `LaunchArguments.turn`.
+        """
+        # Numba passes a bool as it is, and kernels expect a number.
+        how = Constraint(*constraint[:-1], int(constraint.mixture))  # type: ignore[arg-type]
+        collect = isinstance(wanted, Counted)
+        wishes = (wanted, self.no_links) if collect else (self.no_counts, wanted)
+        block, size = Parameters(pairs, *self.parameters), AT_ONCE if collect else len(order)
+        with phase(f"card: posteriors, {NAMES[how.how]}"):
+            for begin in range(0, len(order), size):
+                part, turn = order[begin : begin + size], self.card.put_again("turn", np.zeros(2, np.int64))
+                work = LaunchArguments(part, turn, block, self.index, room, how, int(collect), *wishes)
+                handle_pairs[min(len(part), len(room.pool)), LANES](work)
+                self.card.wait()
+        return turn
 
 
 def fitting(bitext: Bitext) -> Array:

@@ -12,10 +12,10 @@ import numpy as np
 
 from dualign.engines.cuda.chains import choose_evenly, run_chains
 from dualign.engines.cuda.device import card_function, card_kernel, cuda
-from dualign.engines.cuda.edges import fill_edges, fill_emissions, place_of_key, word_at
-from dualign.engines.cuda.layout import (  # fmt: skip
+from dualign.engines.cuda.layout import (
     EMISSION,
     EMPTY,
+    LANES,
     POSTERIOR,
     PROJECTED,
     SHARED,
@@ -25,11 +25,19 @@ from dualign.engines.cuda.layout import (  # fmt: skip
     LaunchArguments,
     LineSearchState,
     WarpState,
+    add_to,
+    at,
+    fill_edges,
+    fill_emissions,
+    meet,
     own_of,
+    place_of_key,
     sides,
+    total,
+    word_at,
+    wrapped,
 )
 from dualign.engines.cuda.projection import project
-from dualign.engines.cuda.warps import LANES, add_to, at, meet, total, wrapped
 from dualign.hmm.lbfgs import SCALE
 from dualign.hmm.multipliers import BASE, BEGUN, EVALUATIONS, SYMMETRIC, VALUE
 from dualign.hmm.posteriors import EVEN

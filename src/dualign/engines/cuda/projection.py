@@ -12,13 +12,14 @@ import numpy as np
 
 from dualign.engines.cuda.chains import run_chains
 from dualign.engines.cuda.device import card_function
-from dualign.engines.cuda.layout import (  # fmt: skip
+from dualign.engines.cuda.layout import (
     CHANGES,
     DIAGONAL,
     DIRECTION,
     EMISSION,
     FRESH,
     GRADIENT,
+    LANES,
     POINT,
     POSTERIOR,
     PROJECTED,
@@ -27,8 +28,11 @@ from dualign.engines.cuda.layout import (  # fmt: skip
     TRIAL_GRADIENT,
     LaunchArguments,
     WarpState,
+    at,
+    meet,
+    total,
+    wrapped,
 )
-from dualign.engines.cuda.warps import LANES, at, meet, total, wrapped
 from dualign.hmm.lbfgs import ACCEPTED, MEMORY, MOST, SCALE, SLOPE
 from dualign.hmm.multipliers import (  # fmt: skip
     BASE,
@@ -39,16 +43,19 @@ from dualign.hmm.multipliers import (  # fmt: skip
     DONE,
     EVALUATIONS,
     LENGTH,
+    PULL,
     RESIDUAL,
     RETURNING,
     SHARE,
+    SHRINK,
     STEP,
     SYMMETRIC,
     VALUE,
 )
-from dualign.hmm.projection import SURE, line_search
+from dualign.hmm.projection import SURE, line_search, pull_back, weigh_directions
 
-card_line_search = card_function(line_search)
+card_line_search, card_pull_back = card_function(line_search), card_function(pull_back)
+card_weigh_directions = card_function(weigh_directions)
 
 
 @card_function
@@ -171,27 +178,20 @@ def expect_features(lane: int, own: WarpState, work: LaunchArguments) -> None:
 @card_function
 def measure(lane: int, own: WarpState, work: LaunchArguments) -> None:
     """`trial_gradient = b − E_q[f] + ε λ/‖λ‖`, the inverse of the Hessian's diagonal, and the `residual`."""
-    pool, size, search, how = own.pool, own.size, own.search, work.constraint.how
-    search.lane[SHARE, 0] = search.lane[SHARE + 1, 0] = 1
-    if work.constraint.mixture and how == SYMMETRIC:
-        r0 = search.likelihood[0, 0] - search.value[BASE, 0]
-        r1 = search.likelihood[1, 0] - search.value[BASE + 1, 0]
-        search.lane[SHARE, 0] = 1.0 / (1.0 + math.exp(r1 - r0))
-        search.lane[SHARE + 1, 0] = 1.0 - search.lane[SHARE, 0]
+    pool, size, search, least = own.pool, own.size, own.search, least_of(work.constraint.how)
+    card_weigh_directions(0, work.constraint, search.likelihood, search)
     expect_features(lane, own, work)
-    g, trial, least = own.vectors + TRIAL_GRADIENT * size, own.vectors + TRIAL * size, least_of(how)
-    pull, shrink, length = np.float32(0), np.float32(1), search.lane[LENGTH, 0]
-    if length > 0:
-        pull = np.float32(work.constraint.slack / length)
-    else:
-        violation = np.float32(0)
+    g, trial = own.vectors + TRIAL_GRADIENT * size, own.vectors + TRIAL * size
+    violation = residual = np.float32(0)
+    if search.lane[LENGTH, 0] == 0:
         for k in range(lane, size, LANES):
             x = pool[at(g + k)]
             if x < 0 or least < 0:
                 violation += x * x
-        norm = math.sqrt(total(violation))
-        shrink = np.float32(max(0.0, 1.0 - work.constraint.slack / norm) if norm > 0 else 0.0)
-    residual = np.float32(0)
+        violation = total(violation)
+    search.lane[RESIDUAL, 0] = violation
+    card_pull_back(0, work.constraint, search)
+    pull, shrink = search.lane[PULL, 0], search.lane[SHRINK, 0]
     for k in range(lane, size, LANES):
         x = pool[at(g + k)] * shrink + pull * pool[at(trial + k)]
         pool[at(g + k)] = x

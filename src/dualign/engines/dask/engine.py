@@ -36,15 +36,14 @@ from dualign.engines.dask.work_folder import (
 )
 from dualign.engines.dask.workers import TASKS_PER_WORKER, Task, Workers, crew_of
 from dualign.engines.threads import ThreadsEngine
-from dualign.hmm.cells import block_bounds, word_ranges
+from dualign.hmm.blocks import block_bounds, word_ranges
 from dualign.hmm.constraints import ConstraintSet
-from dualign.hmm.expected_counts import ExpectedCounts
 from dualign.hmm.ibm1 import Kept, Whole, joined_rows
 from dualign.hmm.lexicon import Lexicon
 from dualign.hmm.model import Model
-from dualign.hmm.posteriors import jobs_of_shapes
+from dualign.hmm.posteriors import jobs_of
 from dualign.hmm.smoothing import Priors
-from dualign.hmm.statistics import ChainStatistics, Tally, added, in_numbers
+from dualign.hmm.statistics import ChainStatistics, ExpectedCounts, added, in_numbers
 from dualign.hmm.training import EMRound, Expectation, Statistics, expectation_for, maximised
 from dualign.text.corpus import Bitext, Numbered
 
@@ -64,8 +63,9 @@ def cut_at_jobs(bitext: Bitext, blocks: Sequence[tuple[int, int]], tasks: int) -
     """Parts with about the same number of cells, at most `tasks`, cut between any two jobs."""
     places, cells = [], []
     for number, (begin, end) in enumerate(blocks):
-        lengths, widths = (side.lengths[begin:end] for side in (bitext.source, bitext.target))
-        for job, (pairs, _) in enumerate(jobs_of_shapes(lengths, widths)):
+        block = bitext.slice(begin, end)
+        lengths, widths = block.source.lengths, block.target.lengths
+        for job, (pairs, _) in enumerate(jobs_of(block)):
             places.append((number, job))
             cells.append(int((lengths[pairs] * widths[pairs]).sum()))
     ends = np.cumsum(cells)
@@ -243,14 +243,14 @@ class DaskEngine(ThreadsEngine):
 
     def _small(self, model: Model, counts: list[str]) -> tuple[tuple[Array, Array], ChainStatistics]:
         """What is added up here: the counts of null, and the statistics."""
-        names = [f"tally_{name}" for name in Tally._fields]
+        names = [f"tally_{name}" for name in ChainStatistics._fields]
         nulls = np.zeros(len(model.lexicon.null_target)), np.zeros(len(model.lexicon.null_source))
         tallies = []
         for path in counts:
             _, arrays = made(path, (*names, "null_target", "null_source"))
             nulls[0][:] += arrays["null_target"]
             nulls[1][:] += arrays["null_source"]
-            tallies.append(Tally(*(arrays[name] for name in names)))
+            tallies.append(ChainStatistics(*(arrays[name] for name in names)))
         return nulls, in_numbers(added(tallies))
 
     def _stored(self, model: Model, state: str) -> str:

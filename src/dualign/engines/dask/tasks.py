@@ -1,7 +1,7 @@
 """What workers do in training. Each function returns the header and the arrays of the file that it makes.
 
 Text, index and model are mapped from files, so that the workers of a machine share them. Counts are exact
-sums (`dualign._core.kernel_arrays`): however a text is cut, adding up the parts gives the same bits.
+sums (`dualign.hmm.statistics`): however a text is cut, adding up the parts gives the same bits.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from dualign._core.memory import boundless
 from dualign.engines.dask.work_folder import made, remembered
 from dualign.engines.dask.workers import Made
 from dualign.engines.threads import EStep, warm_starts
-from dualign.hmm.blocks import COLD, Warm
-from dualign.hmm.cells import pairs_of
+from dualign.hmm.blocks import COLD, Warm, pairs_of
 from dualign.hmm.cooccurrence import Appearances, Corpus
-from dualign.hmm.ibm1 import Range, kept_entries
+from dualign.hmm.ibm1 import kept_entries
 from dualign.hmm.model import Model
-from dualign.hmm.posteriors import Job, jobs_of_shapes
+from dualign.hmm.posteriors import Job, jobs_of
 from dualign.hmm.training import Expectation
 from dualign.text.corpus import UNPINNED, Bitext, Pins, Sentences
 
@@ -50,7 +49,7 @@ class TextPart(NamedTuple):
                 jobs.append(None)
                 continue
             block = text.slice(a, b)
-            mine = jobs_of_shapes(block.source.lengths, block.target.lengths)[first:last]
+            mine = jobs_of(block)[first:last]
             here = kept[a - begin : b - begin]
             here[:] = False
             here[np.concatenate([job.pairs for job in mine])] = True
@@ -106,7 +105,7 @@ def first_rows(text: str, index: str, words: tuple[int, int], above: float, leas
     bitext, arrays = text_of(text), index_of(index)
     where = Appearances(arrays["starts"], arrays["sentence"])
     corpus = Corpus(where, pairs_of(bitext), len(arrays["column_sums"]))
-    found, together = kept_entries(corpus, Range(*words, arrays["column_sums"], above), least)
+    found, together = kept_entries(corpus, words, arrays["column_sums"], above, least)
     return {}, {"rows": found.rows, "columns": found.columns, "table": found.table, "together": together}
 
 

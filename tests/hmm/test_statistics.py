@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dualign._core.jit import kernel
-from dualign.hmm.statistics import TOTAL_UNIT, UNIT, Tallies, Tally, added, in_numbers, new_tally, units
+from dualign.hmm.statistics import (
+    TOTAL_UNIT,
+    UNIT,
+    ChainStatistics,
+    Tallies,
+    added,
+    in_numbers,
+    new_tally,
+    units,
+)
 
 compiled_units = kernel(units)
 
@@ -41,7 +50,7 @@ def test_adding_changes_none_of_the_parts():
     one.jumps[:], two.jumps[:] = 1, 2
     assert (added([one, two]).jumps == 3).all()
     assert (one.jumps == 1).all()
-    assert isinstance(added([one]), Tally)
+    assert isinstance(added([one]), ChainStatistics)
 
 
 def test_threads_have_tallies_of_their_own():

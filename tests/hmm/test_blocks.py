@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.hmm.corpora import encoded, random_pairs
 
-from dualign.hmm.cells import Cells, block_bounds, find_cells, look_up, visit_rows, word_ranges
+from dualign.hmm.blocks import (
+    Cells,
+    ThreadBuffers,
+    block_bounds,
+    find_cells,
+    look_up,
+    visit_rows,
+    word_ranges,
+)
 from dualign.hmm.lexicon import Lexicon
 from dualign.text.corpus import Bitext
 
@@ -45,7 +53,7 @@ def twin(pairs, rows: list[list[int]]) -> list[list[tuple[int, int]]]:
 
 def found_by(threads: int, bitext: Bitext, lexicon: Lexicon) -> Cells:
     """The cells of a block, found in as many ranges of words as there are threads."""
-    lookup = look_up(bitext, lexicon)
+    lookup = look_up(bitext, lexicon, ThreadBuffers())
     for words in lookup.ranges(threads):
         visit_rows(*words, lookup)
     return lookup.cells
@@ -96,7 +104,7 @@ def test_a_block_of_ordinary_size_has_the_same_cells_for_any_thread_count():
     bitext = encoded(random_pairs(0, 400, 80, 70, 20))
     random = np.random.default_rng(1)
     lexicon = lexicon_of([sorted(random.choice(70, 30, replace=False).tolist()) for _ in range(80)], 70)
-    one = find_cells(bitext, lexicon)
+    one = find_cells(bitext, lexicon, ThreadBuffers())
     for other in (found_by(threads, bitext, lexicon) for threads in (1, 2, 7)):
         np.testing.assert_array_equal(one.filled, other.filled)
         for k in range(len(one.filled)):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from dualign.hmm.fertility import MOST_LINKS, PSEUDO_COUNT, Fertilities
+from dualign import Aligner
+from dualign.hmm.positions import MOST_LINKS, WORD_PRIOR, Fertilities
 
 # 1,000 occurrences of each word, so that the average word hardly counts.
 COUNTS = np.array(
@@ -41,7 +44,7 @@ def test_probabilities_are_those_of_the_counts_and_a_little_of_the_average_word(
     assert found.shape == (5, MOST_LINKS + 1)
     average = COUNTS.sum(axis=0) / COUNTS.sum()
     for row, counts in zip(found, COUNTS, strict=False):
-        smoothed = counts + PSEUDO_COUNT * average
+        smoothed = counts + WORD_PRIOR * average
         np.testing.assert_allclose(row, np.cumsum(smoothed) / smoothed.sum(), rtol=1e-6)
     np.testing.assert_allclose(found[-1], np.cumsum(average), rtol=1e-6)
 
@@ -56,14 +59,19 @@ def test_words_never_seen_are_like_the_average_word():
 def test_no_words_have_no_limits():
     nothing = Fertilities(*(np.zeros((0, MOST_LINKS + 1), np.float32) for _ in range(2)))
     assert nothing.limits(0, np.zeros(0, np.int32), 0.5).shape == (0,)
-    assert nothing.fit(0, 0)
 
 
 def test_counts_of_the_wrong_shape_kind_or_sign_do_not_fit():
-    good = COUNTS
-    assert Fertilities(good, good).fit(4, 4)
-    assert not Fertilities(good, good).fit(4, 5)
-    assert not Fertilities(good[:, :5], good).fit(4, 4)
-    assert not Fertilities(good.astype(np.float64), good).fit(4, 4)
-    assert not Fertilities(good, -good).fit(4, 4)
-    assert not Fertilities(good, good * np.float32(np.nan)).fit(4, 4)
+    aligner = Aligner(threads=1, rounds=0).fit([(["a", "b"], ["c", "d", "e"])])
+    source, target = (np.ones((words, MOST_LINKS + 1), np.float32) for words in (2, 3))
+    replace(aligner.model, fertilities=Fertilities(source, target)).check()
+    for wrong in (
+        (target, source),
+        (source[:, :5], target),
+        (source.astype(np.float64), target),
+        (source, -target),
+        (source, target * np.float32(np.nan)),
+        (source, target * np.float32(np.inf)),
+    ):
+        with pytest.raises(ValueError):
+            replace(aligner.model, fertilities=Fertilities(*wrong)).check()

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import urllib.request
-from importlib.util import find_spec
 
 import pytest
 from tests.commands.bitexts import write_bitext
@@ -16,7 +15,6 @@ from dualign.commands.cli import run
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (find_spec("uvicorn") and find_spec("starlette")), reason="uvicorn is not installed")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_it_prints_its_address_answers_and_ends(number, code, tmp_path):
     model = str(tmp_path / "model")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
+import os
+import shutil
 import socket
 import threading
 import time
@@ -11,16 +14,17 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.commands.json_schema import Schemas
 
 from dualign import Aligner, jobs
+from dualign._core import web_server
 from dualign._core.errors import DataError, UsageError
 from dualign.commands import requests as pair_requests
+from dualign.commands import serve as serving
 from dualign.commands.requests import Answerer, Refused
 from dualign.text.samples import sample
-
-pytest.importorskip("starlette", reason="starlette is not installed")
-pytest.importorskip("uvicorn", reason="uvicorn is not installed")
-serving = pytest.importorskip("dualign.commands.serve")
 
 SOURCE, TARGET = ([" ".join(words) for words in side] for side in sample()[:2])
 
@@ -35,12 +39,9 @@ def model(tmp_path_factory) -> str:
 @contextmanager
 def running(model: str, **settings: Any):
     """A server on a thread of its own, stopped at the end."""
-    server = jobs.serve(model, port=0, run=jobs.Run(threads=2), **settings)
+    server = jobs.serve(model, port=0, **{"run": jobs.Run(threads=2), **settings})
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    deadline = time.monotonic() + 20
-    while not server._server.started and time.monotonic() < deadline:
-        time.sleep(0.01)
     try:
         yield server.place
     finally:
@@ -195,7 +196,7 @@ def test_bytes_that_are_not_http_are_refused(place):
 @pytest.mark.slow
 @pytest.mark.parametrize("half", [b"", b"POST /align HTTP/1.1\r\nHost:", b"WHOLE"])
 def test_half_open_connections_are_closed(model, half, monkeypatch):
-    monkeypatch.setattr("dualign.commands.serve.PATIENCE", 0.5)
+    monkeypatch.setattr("dualign._core.web_site.PATIENCE", 0.5)
     with running(model) as place:
         if half == b"WHOLE":
             host = f"Host: 127.0.0.1:{place.port}\r\nContent-Type: application/json\r\n"
@@ -241,14 +242,214 @@ def test_elsewhere_a_token_is_needed(model):
 
 
 @pytest.mark.slow
-def test_what_cannot_be_served_is_told(model, place, monkeypatch):
+def test_what_cannot_be_served_is_told(model, place):
     with pytest.raises(DataError, match=f"port {place.port} of 127.0.0.1 cannot be used"):
         jobs.serve(model, port=place.port)
     with pytest.raises(UsageError, match="at least 16"):
         jobs.serve(model, port=0, token="short")
-    monkeypatch.setitem(__import__("sys").modules, "uvicorn", None)
-    with pytest.raises(UsageError, match=r"dualign\[serve\]"):
-        jobs.serve(model, port=0)
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+def test_behind_a_proxy_that_speaks_https_its_own_page_is_answered(model, scheme):
+    token = "a-token-of-my-own"
+    with running(model, host="0.0.0.0", token=token) as place:
+        fields = {"Host": "align.example.org", "Authorization": f"{scheme} {token}"}
+        assert ask(place, body=PAIR, Origin="https://align.example.org", **fields)[0] == 200
+        assert ask(place, body=PAIR, Origin="https://evil.example.org", **fields)[0] == 403
+
+
+@pytest.fixture
+def other(tmp_path) -> str:
+    path = str(tmp_path / "other")
+    Aligner(threads=1, rounds=1, ibm1_rounds=1).fit((SOURCE[:50], TARGET[:50])).save(path)
+    return path
+
+
+def replaced(place, before: Any) -> Any:
+    """What a server says as soon as it is not what it said before."""
+    deadline = time.monotonic() + 30
+    while (answer := ask(place, body=BODY)) == before and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return answer
+
+
+BODY = {"source": SOURCE[0], "target": TARGET[0]}
+
+
+@pytest.mark.parametrize("way", [shutil.copyfile, os.replace])
+def test_a_model_that_is_replaced_is_loaded_again_and_no_request_is_lost(
+    model, other, way, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("dualign.commands.serve.LOOK", 0.05)
+    served = shutil.copyfile(model, str(tmp_path / "served"))
+    expected = [
+        json.loads(Answerer(Aligner.load(p)).answer(json.dumps(BODY).encode())) for p in (model, other)
+    ]
+    assert expected[0] != expected[1]
+    found, done = [], threading.Event()
+
+    def client(place) -> None:
+        while not done.is_set():
+            found.append(ask(place, body=BODY))
+
+    with running(served) as place:
+        clients = [threading.Thread(target=client, args=(place,)) for _ in range(2)]
+        for each in clients:
+            each.start()
+        try:
+            assert ask(place, body=BODY) == (200, expected[0])
+            way(other, served)
+            assert replaced(place, (200, expected[0])) == (200, expected[1])
+        finally:
+            done.set()
+            for each in clients:
+                each.join()
+    assert all(code == 200 and answer in expected for code, answer in found)
+
+
+def test_a_damaged_model_is_not_loaded_and_the_former_one_goes_on(model, other, tmp_path, monkeypatch):
+    monkeypatch.setattr("dualign.commands.serve.LOOK", 0.05)
+    served = shutil.copyfile(model, str(tmp_path / "served"))
+    warned, noted = [], []
+    run = jobs.Run(threads=1, warn=warned.append, note=noted.append)
+    with running(served, run=run) as place:
+        before = ask(place, body=BODY)
+        for damage in (lambda file: file.write(b"\x3e" * 50_000), lambda file: file.truncate(4096)):
+            with open(served, "r+b") as file:
+                file.seek(20_000)
+                damage(file)
+            assert ask(place, body=BODY) == before
+        deadline = time.monotonic() + 20
+        while not warned and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert ask(place, body=BODY) == before
+        assert "the model is not loaded again, the former one goes on: " in warned[0]
+        shutil.copyfile(other, served)
+        assert replaced(place, before)[0] == 200
+    assert noted[-1] == f"{served}: loaded again"
+
+
+@pytest.fixture(scope="module")
+def described(place) -> dict[str, Any]:
+    return ask(place, "GET", "/openapi.json")[1]
+
+
+def schema_of(described: dict[str, Any], path: str, method: str, code: int) -> dict[str, Any]:
+    """What an answer must be; a code that is not described is an error."""
+    return described["paths"][path][method]["responses"][str(code)]["content"]["application/json"]["schema"]
+
+
+def closed(body: Any) -> bool:
+    """Whether a body has no tags that are not closed, of which a schema knows nothing."""
+    pairs = body.get("pairs", [body])
+    return not any(pair.get("markup") and "<" in pair["source"] for pair in pairs)
+
+
+@given(st.data())
+def test_what_the_description_allows_is_answered_as_it_says(place, described, data):
+    schemas = Schemas(described)
+    body = described["paths"]["/align"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    code, answer = ask(place, body=data.draw(schemas.values(body).filter(closed)))
+    assert code == 200
+    assert schemas.wrong(schema_of(described, "/align", "post", 200), answer) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        PAIR, {"pairs": [PAIR, {"source": "", "target": ""}]}, PAIR | {"source": "<b>a</b>", "markup": True},
+        {}, b"",
+        b"[]", {"source": [""], "target": ""}, {"source": ["a\n"], "target": ""}, {"pairs": [{}]},
+        {"source": ["a"], "target": "b", "markup": True}, PAIR | {"pairs": []}, PAIR | {"markup": 1},
+        {"source": ["a"] * 1001, "target": "b"}, {"source": 1, "target": None}, {"pairs": [PAIR], "more": 1},
+    ],
+)  # fmt: skip
+def test_the_description_refuses_what_the_server_refuses(place, described, body):
+    schemas = Schemas(described)
+    asked = described["paths"]["/align"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    code, answer = ask(place, body=body)
+    assert schemas.wrong(schema_of(described, "/align", "post", code), answer) == []
+    if not isinstance(body, bytes):
+        assert (code == 200) == (schemas.wrong(asked, body) == [])
+
+
+def test_refusals_and_health_are_as_described(place, described):
+    schemas = Schemas(described)
+    for fields, code in (({"Host": "evil.example"}, 403), ({"Content_Type": "text/plain"}, 415)):
+        found, answer = ask(place, body=PAIR, **fields)
+        assert found == code
+        assert schemas.wrong(schema_of(described, "/align", "post", code), answer) == []
+    code, answer = ask(place, "GET", "/health")
+    assert schemas.wrong(schema_of(described, "/health", "get", code), answer) == []
+
+
+def test_the_application_runs_below_another_server(model):
+    """As `uvicorn` calls it: with events, in which a body comes in pieces."""
+    application = serving.application(Aligner.load(model, threads=1), serving.Place("0.0.0.0", 80, None))
+    body = json.dumps(PAIR).encode()
+
+    async def asked(method: str, path: str, *parts: bytes, **fields: str) -> list[dict[str, Any]]:
+        events = [{"type": "http.request", "body": part, "more_body": True} for part in parts]
+        events.append({"type": "http.request"} if fields else {"type": "http.disconnect"})
+        sent: list[dict[str, Any]] = []
+        headers = [(name.encode(), value.encode()) for name, value in {"host": "a", **fields}.items()]
+
+        async def receive() -> dict[str, Any]:
+            return events.pop(0)
+
+        async def send(event: dict[str, Any]) -> None:
+            sent.append(event)
+
+        kind = "http" if path else method
+        scope = {"type": kind, "method": method, "path": path, "headers": headers}
+        if kind == "lifespan":
+            events[:] = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
+        await application(scope, receive, send)
+        return sent
+
+    kind = {"content-type": "application/json"}
+    start, content = asyncio.run(asked("POST", "/align", body[:5], b"", body[5:], **kind))
+    assert start["status"] == 200
+    assert (b"content-type", b"application/json") in start["headers"]
+    assert set(json.loads(content["body"])) == {"links", "probabilities", "score"}
+    assert asyncio.run(asked("HEAD", "/health", **kind))[1]["body"] == b""
+    assert asyncio.run(asked("GET", "/nowhere"))[0]["status"] == 404
+    assert [event["type"] for event in asyncio.run(asked("websocket", ""))] == ["websocket.close"]
+    ends = asyncio.run(asked("lifespan", ""))
+    assert [event["type"] for event in ends] == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+    assert asyncio.run(asked("POST", "/align", body, **kind))[0]["status"] == 503
+
+
+def test_the_application_runs_below_uvicorn(model):
+    uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed")
+    opened = web_server.listening("127.0.0.1", 0)
+    place = serving.Place("127.0.0.1", opened.getsockname()[1])
+    application = serving.application(Aligner.load(model, threads=1), place)
+    server = uvicorn.Server(uvicorn.Config(application, log_level="critical"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]})
+    thread.start()
+    try:
+        assert ask(place, body=BODY)[0] == 200
+        assert ask(place, body=b"{")[0] == 400
+        assert ask(place, "GET", "/health", Host="evil.example")[0] == 403
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        opened.close()
+
+
+def test_work_is_stopped_between_pairs(model):
+    answerer = Answerer(Aligner.load(model))
+    asked = []
+
+    def stopped() -> bool:
+        asked.append(None)
+        return len(asked) > 1
+
+    pair = {"source": "a " * 900, "target": "b " * 900}
+    with pytest.raises(Refused, match="being stopped"):
+        answerer.answer(json.dumps({"pairs": [pair] * 3}).encode(), stopped)
+    assert len(asked) == 2
 
 
 def test_many_clients_at_once_get_the_same_answers(place):

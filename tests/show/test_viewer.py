@@ -692,7 +692,7 @@ def test_server_answers_posteriors_on_demand_and_nothing_goes_elsewhere(browser,
     more = {"live": True, "projection": "symmetric"}
     page = viewer_page(content(samples.dataset(tmp_path), **more), live=True)
     with Viewer(page, len(samples.SOURCE), posteriors) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
             browser.open(server.address)
@@ -700,6 +700,6 @@ def test_server_answers_posteriors_on_demand_and_nothing_goes_elsewhere(browser,
             browser.press("j")
             browser.wait("document.querySelectorAll('.panels figure').length === 4")
         finally:
-            server.shutdown()
+            server.stop()
     assert asked == [0, 1]
     assert browser.requests() == [f"{server.address}{tail}" for tail in ("", "posteriors/0", "posteriors/1")]

@@ -150,7 +150,7 @@ def _split(block: TextBlock, lines: int) -> tuple[TextBlock, TextBlock]:
 
 @remembered
 def _aligner(path: str, known: bytes) -> Aligner:
-    aligner = Aligner.of_model(Model.load(path), 1)
+    aligner = Aligner.of_model(Model.load(path, mapped=True), 1)
     aligner.constraints = pickle.loads(known)  # of our own, from the process that gives the tasks
     return aligner
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from math import isnan
 from typing import Any, NamedTuple
 
 from dualign._core import release
 from dualign._core.errors import DataError
+from dualign._core.web_site import MOST_BYTES, STOPPING, Refused
 from dualign.aligner import Aligner, alignments
 from dualign.decode.decoders import PairScore, scores_of
 from dualign.hmm.encoding import encode_for
+from dualign.hmm.posteriors import LONGEST_IN_STEP
 from dualign.text.checks import number_of
 from dualign.text.links import Alignment
 from dualign.text.tokenizing import PLAIN, Cutting
@@ -25,13 +28,8 @@ MOST_WORDS = 1_000
 MOST_CELLS = 20_000_000
 """Of all pairs of a request together, source words × target words: some seconds of work."""
 
-
-class Refused(Exception):  # noqa: N818 - what happened, in words
-    """A request that is not answered; `code` is HTTP's."""
-
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+CELLS_AT_ONCE = 1_000_000
+"""Of pairs that are aligned together: less than a second of work, after which a server may be stopped."""
 
 
 class _Asked(NamedTuple):
@@ -44,19 +42,27 @@ class _Asked(NamedTuple):
     markup: Markup | None = None
     text: str = ""
 
+    @property
+    def cells(self) -> int:
+        """Source words × target words."""
+        return len(self.source) * len(self.target)
+
 
 class Answerer:
     """Answers requests by an aligner; may be used on several threads at once."""
 
     def __init__(self, aligner: Aligner) -> None:
-        # One thread for each request, and what is made at the first use is made now.
+        # One thread for each request, and what is made at the first use is made now; long pairs have kernels
+        # of their own.
         self.aligner = Aligner.of_model(aligner.model, threads=1)
         self.aligner.constraints = aligner.constraints
         self.cutting = aligner.cutting
-        self.aligner.align([(["a"], ["b"])])
+        self.aligner.align([(["a"] * words, ["b"] * words) for words in (1, LONGEST_IN_STEP + 1)])
+        for side in (0, 1):
+            self.cutting.tokens(side, "a")
 
-    def answer(self, body: bytes) -> bytes:
-        """The answer to a request's body; raises `Refused`."""
+    def answer(self, body: bytes, stopped: Callable[[], bool] = lambda: False) -> bytes:
+        """The answer to a request's body; raises `Refused`, also as soon as it is `stopped`."""
         try:
             request = json.loads(body)
         except (ValueError, RecursionError) as error:
@@ -64,7 +70,7 @@ class Answerer:
         if not isinstance(request, dict):
             raise Refused(422, 'write an object, {"source": …, "target": …} or {"pairs": [ … ]}')
         if "pairs" not in request:
-            return json.dumps(self._results([_asked(request, "the pair", self.cutting)])[0]).encode()
+            return json.dumps(self._results([_asked(request, "the pair", self.cutting)], stopped)[0]).encode()
         pairs = request["pairs"]
         if not isinstance(pairs, list):
             raise Refused(422, '"pairs" is a list of objects {"source": …, "target": …}')
@@ -73,15 +79,34 @@ class Answerer:
         if len(pairs) > MOST_PAIRS:
             raise Refused(413, f"{len(pairs):,} pairs; send at most {MOST_PAIRS:,} at a time")
         asked = [_asked(pair, f"pairs[{number}]", self.cutting) for number, pair in enumerate(pairs)]
-        return json.dumps({"results": self._results(asked)}).encode()
+        return json.dumps({"results": self._results(asked, stopped)}).encode()
 
-    def _results(self, asked: list[_Asked]) -> list[dict[str, Any]]:
-        if (cells := sum(len(each.source) * len(each.target) for each in asked)) > MOST_CELLS:
+    def _results(self, asked: list[_Asked], stopped: Callable[[], bool]) -> list[dict[str, Any]]:
+        if (cells := sum(each.cells for each in asked)) > MOST_CELLS:
             raise Refused(413, f"{cells:,} pairs of words; send at most {MOST_CELLS:,} at a time")
-        text = encode_for(self.aligner.model, [(each.source, each.target) for each in asked])
-        links = self.aligner.align_part(text)
-        found = zip(asked, alignments(links), scores_of(links), strict=True)
-        return [_result(*each, self.cutting) for each in found]
+        results: list[dict[str, Any]] = []
+        for part in _parts(asked):
+            if stopped():
+                raise Refused(503, STOPPING)
+            text = encode_for(self.aligner.model, [(each.source, each.target) for each in part])
+            links = self.aligner.align_part(text)
+            found = zip(part, alignments(links), scores_of(links), strict=True)
+            results += [_result(*each, self.cutting) for each in found]
+        return results
+
+
+def _parts(asked: list[_Asked]) -> Iterator[list[_Asked]]:
+    """Pairs that are aligned together; what a pair gets does not depend on the others."""
+    part: list[_Asked] = []
+    cells = 0
+    for each in asked:
+        cells += each.cells
+        if part and cells > CELLS_AT_ONCE:
+            yield part
+            part, cells = [], each.cells
+        part.append(each)
+    if part:
+        yield part
 
 
 def _asked(pair: Any, place: str, cutting: Cutting) -> _Asked:
@@ -149,93 +174,99 @@ def _result(asked: _Asked, alignment: Alignment, score: PairScore, cutting: Cutt
     return result
 
 
-def description() -> dict[str, Any]:
-    """The server in OpenAPI's words."""
+def description(*, token: bool = False) -> dict[str, Any]:
+    """The server in OpenAPI's words: what its schemas allow is answered, up to the limits of 413."""
+    word = {"type": "string", "minLength": 1, "not": {"pattern": "\\n"}}
     side = {
-        "oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
-        "description": "Text, to be cut into words as the model's text was, or a list of words.",
+        "oneOf": [{"type": "string"}, {"type": "array", "items": word, "maxItems": MOST_WORDS}],
+        "description": "Text, to be cut into words as the model's text was, or a list of words; "
+        f"at most {MOST_WORDS:,} words.",
+    }
+    text = {"properties": {"source": {"type": "string"}, "target": {"type": "string"}}}
+    markup = {
+        "type": "boolean",
+        "default": False,
+        "description": "The source has inline tags, each closed; the answer has the target with these tags.",
     }
     pair = {
-        "type": "object",
-        "required": ["source", "target"],
+        **_object(["source", "target"], source=side, target=side, markup=markup),
         "additionalProperties": False,
-        "properties": {
-            "source": side,
-            "target": side,
-            "markup": {
-                "type": "boolean",
-                "default": False,
-                "description": "The source has inline tags; the answer has the target with these tags.",
-            },
-        },
+        "if": {"properties": {"markup": {"const": True}}, "required": ["markup"]},
+        "then": text,
     }
-    rate = {"type": "number"}
+    string, share = {"type": "string"}, {"type": "number", "minimum": 0, "maximum": 1}
+    words = {"type": "array", "items": string}
     logarithm = {"type": ["number", "null"], "description": "Natural logarithm per word; null without words."}
-    result = {
-        "type": "object",
-        "required": ["links", "probabilities", "score"],
-        "properties": {
-            "links": {
-                "type": "array",
-                "items": {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
-                "description": "Source word and target word, counted from 0.",
-            },
-            "probabilities": {"type": "array", "items": rate},
-            "score": {
-                "type": "object",
-                "properties": {
-                    "target_given_source": logarithm,
-                    "source_given_target": logarithm,
-                    "mean_probability": rate,
-                    "unlinked": rate,
-                },
-            },
-            "tokens": {
-                "type": "array",
-                "items": {"type": "array", "items": {"type": "string"}},
-                "minItems": 2,
-                "maxItems": 2,
-                "description": "The words of both sides, if text was cut by the model's tokeniser.",
-            },
-            "markup": {"type": "string"},
+    score: dict[str, Any] = dict.fromkeys(("target_given_source", "source_given_target"), logarithm)
+    score |= {"mean_probability": share, "unlinked": share}
+    link = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "maxItems": 2}
+    result = _object(
+        ["links", "probabilities", "score"],
+        links={
+            "type": "array", "items": link, "description": "Source word and target word, counted from 0.",
         },
-    }
-
-    def content(schema: dict[str, Any]) -> dict[str, Any]:
-        return {"application/json": {"schema": schema}}
-
+        probabilities={"type": "array", "items": share},
+        score=_object([*score], **score),
+        tokens={
+            "type": "array", "items": words, "minItems": 2, "maxItems": 2,
+            "description": "The words of both sides, if text was cut by the model's tokeniser.",
+        },
+        markup=string,
+    )  # fmt: skip
     pairs = {"type": "array", "items": _ref("Pair"), "maxItems": MOST_PAIRS}
-    batch = {"type": "object", "required": ["pairs"], "properties": {"pairs": pairs}}
-    answers = {"type": "object", "properties": {"results": {"type": "array", "items": _ref("Result")}}}
-    error = {"type": "object", "properties": {"error": {"type": "string"}}}
+    batch = {**_object(["pairs"], pairs=pairs), "additionalProperties": False}
+    answers = _object(["results"], results={"type": "array", "items": _ref("Result")})
+    most = (
+        f"too much at a time: over {MOST_BYTES:,} bytes, {MOST_PAIRS:,} pairs, {MOST_WORDS:,} words of a side"
+    )
     refusals = {
-        "400": "not JSON",
+        "400": "not HTTP, or not JSON",
         "401": "no token, or a wrong one",
         "403": "another host name or origin",
         "408": "too slow",
-        "413": "too much at a time",
+        "413": f"{most}, or {MOST_CELLS:,} pairs of words",
         "415": "not called JSON",
-        "422": "JSON, but no pairs",
+        "422": "JSON, but no pairs, or tags that are not closed",
+        "500": "a fault of the server",
+        "503": "the server is being stopped: ask again",
     }
-    responses: dict[str, Any] = {
-        "200": {"description": "links", "content": content({"oneOf": [_ref("Result"), answers]})}
-    } | {code: {"description": why, "content": content(error)} for code, why in refusals.items()}
+
+    def responses(answer: str, schema: dict[str, Any], *others: str) -> dict[str, Any]:
+        refused = {code: _response(refusals[code], _ref("Error")) for code in others}
+        return {"200": _response(answer, schema), **refused}
+
     post = {
         "summary": "Align a sentence pair, or a batch of them.",
-        "security": [{}, {"token": []}],
-        "requestBody": {"required": True, "content": content({"oneOf": [_ref("Pair"), batch]})},
-        "responses": responses,
+        "security": [{"token": []}] if token else [],
+        "requestBody": {"required": True, **_content({"oneOf": [_ref("Pair"), batch]})},
+        "responses": responses("links", {"oneOf": [_ref("Result"), answers]}, *refusals),
     }
-    ready = {"summary": "Whether the server is ready.", "responses": {"200": {"description": "it is"}}}
+    ready = _object(["status", "dualign"], status={"const": "ok"}, dualign=string)
+    get = {
+        "summary": "Whether the server is ready.",
+        "responses": responses("it is", ready, "400", "403", "500", "503"),
+    }
     return {
         "openapi": "3.1.0",
         "info": {"title": "dualign", "version": release(), "description": "Word alignment."},
-        "paths": {"/align": {"post": post}, "/health": {"get": ready}},
+        "paths": {"/align": {"post": post}, "/health": {"get": get}},
         "components": {
-            "schemas": {"Pair": pair, "Result": result},
+            "schemas": {"Pair": pair, "Result": result, "Error": _object(["error"], error=string)},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
+
+
+def _object(required: list[str], **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "required": required, "properties": properties}
+
+
+def _content(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"content": {"application/json": {"schema": schema}}}
+
+
+def _response(what: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"description": what, **_content(schema)}
 
 
 def _ref(name: str) -> dict[str, str]:

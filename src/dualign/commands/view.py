@@ -105,7 +105,7 @@ class View(Command):
 
                 webbrowser.open(server.address)
             try:
-                server.serve_forever(poll_interval=0.2)
+                server.serve_forever()
             except Terminated:
                 raise
             except KeyboardInterrupt:

@@ -215,9 +215,9 @@ class Model:
         write_container(path, header, self.arrays(), sync=sync)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Model:
-        """Read what `save` wrote; the arrays stay on disk until they are used."""
-        header, arrays = read_container(path)
+    def load(cls, path: str | os.PathLike[str], *, mapped: bool = False) -> Model:
+        """Read what `save` wrote, into memory or `mapped`; see `read_container`."""
+        header, arrays = read_container(path, mapped=mapped)
         if header.get("kind") != "word-alignment":
             raise ModelError(f"{os.fspath(path)}: not a word-alignment model but `{header.get('kind')}`")
         try:

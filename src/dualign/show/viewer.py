@@ -10,8 +10,7 @@ Pages are made of parts from `assets/`. A content security policy forbids every 
 style but our own, whose hashes it names. So nothing in a corpus is ever run or fetched.
 
 The server, for this machine only, is bound to 127.0.0.1, answers GET for `/` and `/posteriors/N` and nothing
-else, reads no file on request, and refuses requests for any other host name (a page elsewhere could otherwise
-reach it by rebinding its own name to 127.0.0.1).
+else, reads no file on request, and has the limits of `dualign._core.web_server`.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from html import escape
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from typing import Any
 
-from dualign._core.errors import DataError
+from dualign._core.web_server import WebServer, listening
+from dualign._core.web_site import LOCAL, Answer, Place, Refused, Reply, Request, Site, fixed
 from dualign.show.dataset import Dataset, System
 from dualign.text.links import Alignment, Link
 
@@ -36,7 +35,6 @@ SCRIPTS = ("parsing", "corpus", "list", "drawing", "pair", "posteriors", "editin
 """In this order: each uses only those before it."""
 
 NO_GOLD = "!"
-LOCAL = "127.0.0.1"
 
 _POSTERIORS = re.compile(r"/posteriors/([0-9]{1,9})")
 
@@ -137,68 +135,42 @@ def _scored(alignment: Alignment, cells: dict[Link, float]) -> str:
     return " ".join(f"{i}{marks[i, j]}{j}{tails.get((i, j), '')}" for i, j in sorted(marks))
 
 
-class Viewer(ThreadingHTTPServer):
+class Viewer(WebServer):
     """Serves `page`, and what `posteriors(n)` says of pair n of `pairs` where there is such a function.
 
     `port` 0 takes any that is free.
     """
 
-    daemon_threads = True
-    allow_reuse_address = True
-
     def __init__(
         self, page: str, pairs: int, posteriors: Callable[[int], str] | None = None, port: int = 0
     ) -> None:
-        self.page = page.encode("utf-8", "replace")
         self.pairs = pairs
-        self.posteriors = posteriors
-        try:
-            super().__init__((LOCAL, port), PageHandler)
-        except OSError as error:
-            raise DataError(
-                f"port {port} of {LOCAL} cannot be used ({error.strerror}); choose another port"
-            ) from None
-
-    @property
-    def address(self) -> str:
-        """What to open in a browser."""
-        return f"http://{LOCAL}:{self.server_port}/"
+        opened = listening(LOCAL[0], port)
+        place = Place(LOCAL[0], opened.getsockname()[1])
+        super().__init__(_PairSite(place, page.encode("utf-8", "replace"), pairs, posteriors), opened)
 
 
-class PageHandler(BaseHTTPRequestHandler):
-    """Answers the requests of one connection."""
+class _PairSite(Site):
+    """A page at `/`, and what belongs to single pairs at `/posteriors/N`."""
 
-    server: Viewer
-    server_version = "dualign"
-    sys_version = ""
+    def __init__(
+        self, place: Place, page: bytes, pairs: int, posteriors: Callable[[int], str] | None
+    ) -> None:
+        super().__init__(place, 1, {"/": {"GET": fixed(page, "text/html; charset=utf-8")}})
+        self.pairs, self.posteriors = pairs, posteriors
 
-    def do_GET(self) -> None:
-        ours = {f"{name}:{self.server.server_port}" for name in (LOCAL, "localhost")}
-        if self.headers.get("Host", "") not in ours:
-            self._answer(403, "text/plain", b"this server answers its own machine only\n")
-        elif self.path == "/":
-            self._answer(200, "text/html", self.server.page)
-        elif (found := _POSTERIORS.fullmatch(self.path)) and self.server.posteriors is not None:
-            n = int(found[1])
-            if n < self.server.pairs:
-                self._answer(200, "text/plain", self.server.posteriors(n).encode())
-            else:
-                self._answer(404, "text/plain", b"no such sentence pair\n")
-        else:
-            self._answer(404, "text/plain", b"nothing here\n")
+    def methods(self, target: str) -> Mapping[str, Answer]:
+        """Return what answers GET; a page has no variants."""
+        found = _POSTERIORS.fullmatch(target)
+        if found is None or self.posteriors is None:
+            if target not in self.paths:
+                raise Refused(404, self.nowhere)
+            return super().methods(target)
+        if int(found[1]) >= self.pairs:
+            raise Refused(404, "no such sentence pair")
+        line = partial(self.posteriors, int(found[1]))
 
-    def _answer(self, code: int, kind: str, body: bytes) -> None:
-        self.send_response(code)
-        for name, value in (
-            ("Content-Type", f"{kind}; charset=utf-8"),
-            ("Content-Length", str(len(body))),
-            ("Cache-Control", "no-store"),
-            ("X-Content-Type-Options", "nosniff"),
-            ("X-Frame-Options", "DENY"),
-        ):
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
+        async def answer(_: Request) -> Reply:
+            return Reply(200, (await self.compute(line)).encode(), "text/plain; charset=utf-8")
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: the terminal belongs to the command."""
+        return {"GET": answer}

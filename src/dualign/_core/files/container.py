@@ -1,4 +1,4 @@
-"""A model in one file: a JSON header and named arrays that are memory-mapped, not parsed.
+"""A model in one file: a JSON header and named arrays that are used as they lie there, not parsed.
 
 | bytes | content |
 |---|---|
@@ -20,9 +20,11 @@ protect from a forger. zlib computes it at 3.8 GB/s here, 0.04 s for 150 MB, so 
 sum and no option to skip it. Nothing in a file is ever executed: a header is JSON, and an array's type must
 be one of a list of plain numbers.
 
-The arrays are private views of the file: whoever writes to one changes a copy of its own, never the file.
-(Numba takes read-only arrays for another type and would compile every kernel once more.) Replacing
-the file by `write_container` does not disturb who has it open; shortening it in place by other means would.
+The arrays belong to the process: the file is read into memory first and verified there, so that whatever
+happens to it later, such as another model copied over it, changes nothing. Workers of a cluster map the files
+of their work folder instead, which nobody else may change, and so share them. Whoever writes to an array
+never changes the file. (Numba takes read-only arrays for another type and would compile every kernel once
+more.)
 """
 
 from __future__ import annotations
@@ -93,15 +95,16 @@ def write_container(
 
 
 def read_container(
-    path: str | os.PathLike[str], only: Collection[str] | None = None
+    path: str | os.PathLike[str], only: Collection[str] | None = None, *, mapped: bool = False
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what `write_container` wrote: the header, and arrays that are mapped from the file.
+    """Read what `write_container` wrote: the header and the arrays.
 
     Anything that is not exactly such a file is a `ModelError`. With `only` the names of some arrays, the
-    content of all others is passed over.
+    content of all others is passed over. The arrays of a file that nobody will change in place may be
+    `mapped`: processes share them, and those that are not used take no memory.
     """
     name = checked_path(path)
-    content = _map(name)
+    content = _content(name, mapped)
     header, end = _read_header(name, content)
     arrays = {}
     for key, dtype, shape, begin, checksum in _places(name, header["arrays"], end):
@@ -111,9 +114,8 @@ def read_container(
             raise _truncated(name, f"array `{key}` should end at byte {end}, the file does at {len(content)}")
         if only is not None and key not in only:
             continue
-        with memoryview(content) as view, view[begin:end] as part:
-            if zlib.crc32(part) != checksum:
-                raise _corrupt(name, f"array `{key}` does not match its checksum")
+        if zlib.crc32(content[begin:end]) != checksum:
+            raise _corrupt(name, f"array `{key}` does not match its checksum")
         try:
             arrays[key] = np.ndarray(shape, dtype, content, begin)
         except (ValueError, OverflowError) as error:
@@ -127,7 +129,7 @@ def read_container(
 def is_model_file(path: str) -> bool:
     """Whether a file begins like one that `write_container` wrote.
 
-    A pipe does not: a model is mapped to memory, and what is read here would be lost to the next reader.
+    A pipe does not: what is read here would be lost to the next reader.
     """
     if not os.path.isfile(path):
         return False
@@ -148,12 +150,10 @@ def checked_path(path: str | os.PathLike[str]) -> str:
     """The path of a model file as a string; what cannot hold a model is refused."""
     name = os.fspath(path)
     if name == "-":
-        raise UsageError(
-            "a model cannot go through standard input or output, it is memory-mapped; name a file"
-        )
+        raise UsageError("a model cannot go through standard input or output; name a file")
     if name.endswith(_COMPRESSED):
         raise UsageError(
-            f"{name}: a compressed file cannot be memory-mapped, as a model is; "
+            f"{name}: a model is not compressed, so that processes can map it to memory; "
             f"give one that is not, without {os.path.splitext(name)[1]}"
         )
     return name
@@ -204,15 +204,21 @@ def _aligned(position: int) -> int:
     return -(-position // _ALIGNMENT) * _ALIGNMENT
 
 
-def _map(name: str) -> mmap.mmap:
+def _content(name: str, mapped: bool) -> memoryview:
+    """Return the bytes of a file: a copy in memory, or the file itself, where writing changes a copy."""
     try:
         with open(name, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise ModelError(f"{name}: not a regular file, and a model is memory-mapped; copy it to one")
+                raise ModelError(f"{name}: not a regular file, which a model must be; copy it to one")
             if status.st_size == 0:
                 raise _truncated(name, "it is empty")
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            if mapped:
+                return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+            room = np.empty(status.st_size + _ALIGNMENT, np.uint8)
+            begin = -room.ctypes.data % _ALIGNMENT
+            content = room[begin : begin + status.st_size].data
+            return content[: file.readinto(content)]
     except FileNotFoundError:
         raise ModelError(f"{name}: no such model file; check the path, or train one") from None
     except IsADirectoryError:
@@ -228,11 +234,11 @@ def _map(name: str) -> mmap.mmap:
         raise ModelError(f"{name!r}: cannot read the model: {error}") from None
 
 
-def _read_header(name: str, content: mmap.mmap) -> tuple[dict[str, Any], int]:
+def _read_header(name: str, content: memoryview) -> tuple[dict[str, Any], int]:
     """The verified header, and where it ends."""
-    start = content[: _PREAMBLE.size]
+    start = bytes(content[: _PREAMBLE.size])
     if not _MAGIC.startswith(start[: len(_MAGIC)]):
-        raise ModelError(f"{name}: not a dualign model but {_kind(content[:512])}")
+        raise ModelError(f"{name}: not a dualign model but {_kind(bytes(content[:512]))}")
     if len(start) < _PREAMBLE.size:
         raise _truncated(name, f"it has {len(start)} bytes")
     _, version, length, checksum = _PREAMBLE.unpack(start)
@@ -251,7 +257,7 @@ def _read_header(name: str, content: mmap.mmap) -> tuple[dict[str, Any], int]:
         raise _truncated(name, f"its header should end at byte {end}, the file does at {len(content)}")
     if length > _LONGEST_HEADER:
         raise _corrupt(name, f"a header cannot have {length} bytes")
-    text = content[_PREAMBLE.size : end]
+    text = bytes(content[_PREAMBLE.size : end])
     if zlib.crc32(text, zlib.crc32(start[:_SEALED])) != checksum:
         raise _corrupt(name, "its header does not match its checksum")
     try:
@@ -292,7 +298,7 @@ def _places(
                 raise _corrupt(name, f"the description of array `{key}` makes no sense")
 
 
-def _expect_zeros(name: str, content: mmap.mmap, begin: int, end: int) -> None:
+def _expect_zeros(name: str, content: memoryview, begin: int, end: int) -> None:
     if any(content[begin:end]):
         raise _corrupt(name, f"bytes {begin} to {end - 1} should be zero")
 

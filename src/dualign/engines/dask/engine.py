@@ -175,7 +175,7 @@ class DaskEngine(ThreadsEngine):
             return None
         about, _ = made(record)
         try:
-            new = Model.load(self.crew.place(about["model"]))
+            new = Model.load(self.crew.place(about["model"]), mapped=True)
         except ModelError:
             return None
         kept = [self.crew.place(name) for name in about["kept"]]

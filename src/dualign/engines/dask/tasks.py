@@ -95,7 +95,7 @@ def index_of(path: str) -> dict[str, Array]:
 def model_of(path: str) -> Model:
     """The model of a round."""
     try:
-        return Model.load(path)
+        return Model.load(path, mapped=True)
     except ModelError as error:
         raise DataError(f"{error}; repeat the same command, which makes this file again") from None
 

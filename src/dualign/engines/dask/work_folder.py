@@ -46,7 +46,7 @@ def mark_of(*parts: object) -> str:
 def is_whole(path: str, mark: str) -> bool:
     """Whether a file is there, undamaged, and was made from this."""
     with suppress(ModelError):
-        return read_container(path)[0].get("mark") == mark
+        return read_container(path, mapped=True)[0].get("mark") == mark
     return False
 
 
@@ -61,7 +61,7 @@ def keep(path: str, mark: str, arrays: Arrays, header: Mapping[str, Any] = {}) -
 def made(path: str, only: Collection[str] | None = None) -> tuple[dict[str, Any], dict[str, Array]]:
     """The header and arrays of a file that must be there; `only` some arrays are read and verified."""
     try:
-        return read_container(path, only)
+        return read_container(path, only, mapped=True)
     except ModelError as error:
         reason = str(error).removeprefix(f"{path}: ").split(";")[0]
         raise DataError(
@@ -107,7 +107,7 @@ def kept_model(folder: str, model: Model, mark: str) -> str:
     """A model in a file for the workers, whose name tells its content; returns the path."""
     path = model_path(folder, mark)
     try:
-        Model.load(path)
+        Model.load(path, mapped=True)
     except ModelError:
         model.save(path, sync=False)
     return path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -11,7 +11,14 @@ from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import bundle, opt
 from dualign._core.progress import Clock
 from dualign.commands.bundles import WITHOUT_MODEL, Computing, Evidence, Outputs, Tuning
-from dualign.commands.command import Command, check_model_output, compile_for, inspect_text, note_idle
+from dualign.commands.command import (
+    Command,
+    check_model_output,
+    compile_for,
+    inspect_text,
+    note_idle,
+    text_of,
+)
 from dualign.commands.console import Reporter
 from dualign.options import Options
 from dualign.text.blocks import TextFiles
@@ -123,8 +130,9 @@ class Align(Command):
         from dualign.hmm.training import NothingToLearn
 
         clock, outputs, bad = Clock(), self.outputs, _BadLines(tell)
-        with self.computing.text_of(self.text) as text, self.computing.crew(tell) as crew:
-            text = replace(text, ids=outputs.ids, tell=bad.tell if outputs.at_once else None)
+        hear = bad.tell if outputs.at_once else None
+        reading = text_of(self.text, self.computing, outputs.ids, hear)
+        with reading as text, self.computing.crew(tell) as crew:
             self._check(text, crew, tell)
             try:
                 work = (self._trained if self.load is None else self._loaded)(text, crew, tell)
@@ -178,14 +186,16 @@ class Align(Command):
             tokenize=tokenize, positions=positions, tokens=...,
         )  # fmt: skip
 
-    def _prepare(self, options: Options, crew: Any, tell: Reporter) -> None:
-        """Tell which options have no effect, and compile the kernels that are missing."""
+    def _prepare(self, options: Options | None, crew: Any, tell: Reporter) -> None:
+        """Tell which of the options have no effect, and compile the kernels that are missing; `options`: all
+        that count, if not those given and the usual ones."""
         from dualign.commands.warming import DECODERS, WORD_ALIGNER
 
-        scored = bool(self.outputs.report or self.outputs.page) and options.decoder == "viterbi"
-        # The score of viterbi's links, which reports have, is relative to the threshold.
-        given = {name: value for name, value in self.options.items() if not (scored and name == "threshold")}
-        note_idle(options, given, tell)
+        if given := dict(self.options):
+            options = options or Options.of(given)
+            if (self.outputs.report or self.outputs.page) and options.decoder == "viterbi":
+                given.pop("threshold", None)  # it shifts the scores of viterbi's links, which reports have
+            note_idle(options, given, tell)
         names = list(DECODERS.get(self.options.get("decoder", ""), WORD_ALIGNER))
         names += ["cutting"] if self.outputs.reads_lines or "tokenize" in self.options else []
         names += ["lines"] if self.load is not None or self.text.target is None else []
@@ -207,14 +217,14 @@ class Align(Command):
         from dualign.text.blocks import Position
 
         outputs, computing = self.outputs, self.computing
-        self._prepare(Options.of(self.options), crew, tell)
+        self._prepare(None, crew, tell)
         trainer = Trainer(computing, crew, self.evidence, self.tuning, tell)
         learnt = trainer.learn(text, self.options, outputs.positions)
         text = replace(text, cutting=learnt.aligner.cutting)
         source = text if outputs.reads_lines else learnt.text
-        end = Position(len(learnt.text))
-        threads = trainer.workspace.at_once(learnt.aligner.threads, CHUNK_MEMORY)
-        return _Work(learnt.aligner, text, source, end, threads, learnt.ids)
+        if (threads := learnt.aligner.threads) > 1:
+            threads = trainer.workspace.at_once(threads, CHUNK_MEMORY)
+        return _Work(learnt.aligner, text, source, Position(learnt.pairs), threads, learnt.ids)
 
     def _loaded(self, text: TextFiles, crew: Any, tell: Reporter) -> _Work:
         """Load the saved model, and tune it if that is wanted."""
@@ -227,7 +237,10 @@ class Align(Command):
         self._check_gold(aligner.options.tokenize)
         self._prepare(aligner.options, crew, tell)
         aligner.constraints = self.evidence.read_glossary(computing.errors, aligner.cutting)
-        threads = computing.at_once(aligner, CHUNK_MEMORY)
+        if (threads := aligner.threads) > 1:
+            workspace = computing.workspace()
+            workspace.reserve(sum(array.nbytes for array in aligner.model.lexicon))
+            threads = workspace.at_once(threads, CHUNK_MEMORY)
         text = replace(text, cutting=aligner.cutting)
         if outputs.at_once:
             aligner.threads = threads = 1  # several would read ahead, and so wait for lines before answering
@@ -288,18 +301,22 @@ class Align(Command):
 
     def _write(self, work: _Work, crew: Any, tell: Reporter) -> PairTotals:
         """Align the text: on a cluster, as a run that can be continued, or from its beginning to its end."""
-        from dualign.commands.outputs import pieces, write, write_pieces
+        from dualign.commands.outputs import Piece, Printer, write, write_pieces
 
         aligner, text, outputs = work.aligner, work.text, self.outputs
         if crew is not None:
             from dualign.commands.cluster_alignment import align_on
 
             return align_on(crew, aligner, text, outputs, tell, learnt=self.load is None)
-        keep, threads = outputs.reads_lines, work.threads
+        printer = Printer(outputs, text.cutting, tell, work.ids, learnt=self.load is None)
+
+        def pieces(*begin: Position) -> Iterator[Piece]:
+            parts = aligner.parts(work.source, *begin, keep=outputs.reads_lines)
+            how: dict[str, Any] = {"look": printer.look, "matrices": outputs.posteriors is not None}
+            return aligner.decode(parts, printer.piece, threads=work.threads, **how)
+
         if not self.resume:
-            parts = aligner.parts(work.source, keep=keep)
-            found = pieces(aligner, parts, outputs, tell, work.ids, threads)
-            counts, kept = write(found, outputs, tell, work.end)
+            counts, kept = write(pieces(), outputs, tell, work.end)
             if outputs.page is not None:
                 from dualign.commands.outputs import write_page
                 from dualign.text.blocks import read_pairs
@@ -316,9 +333,7 @@ class Align(Command):
             if done.place.line:
                 tell.note(f"going on after {number_of(done.place.line, 'pairs')}")
             if not done.is_complete:
-                parts = aligner.parts(work.source, done.place, keep=keep)
-                found = pieces(aligner, parts, outputs, tell, threads=threads)
-                write_pieces(found, done, done.counts, tell, work.end)
+                write_pieces(pieces(done.place), done, done.counts, tell, work.end)
         return done.counts
 
 

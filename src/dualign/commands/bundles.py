@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import UsageError
 from dualign._core.fields import OptionRecord, check, opt
 from dualign.commands.console import Reporter
 from dualign.options import POSITIONS, PROJECTIONS
@@ -401,35 +400,6 @@ class Computing(OptionRecord):
             from dualign.engines.cuda.device import card_of
 
             card_of(self.device, self.device_memory)
-
-    def at_once(self, aligner: Aligner, size: int) -> int:
-        """Return on how many threads there is room to align, if each takes that many bytes."""
-        if aligner.threads == 1:
-            return 1
-        workspace = self.workspace()
-        workspace.reserve(sum(array.nbytes for array in aligner.model.lexicon))
-        return workspace.at_once(aligner.threads, size)
-
-    @contextmanager
-    def text_of(self, text: TextFiles) -> Iterator[TextFiles]:
-        """Give a text as its bytes are to be read; of a table that comes through a pipe, a copy."""
-        text = replace(text, errors=self.errors)
-        if text.columns is None or text.is_regular:
-            yield text
-            return
-        from shutil import copyfileobj
-
-        from dualign._core.files.atomic import temporary_folder
-        from dualign._core.files.streams import open_input
-
-        with temporary_folder(self.scratch) as folder:
-            path = os.path.join(folder, f"table{os.path.splitext(text.source)[1]}")
-            with open_input(text.source) as stream, open(path, "wb") as copy:
-                copyfileobj(stream, copy)
-            try:
-                yield replace(text, source=path)
-            except DataError as error:
-                raise DataError(str(error).replace(path, text.name)) from None
 
     def aligner_keywords(self) -> dict[str, Any]:
         """Return the keywords of an `Aligner` that say where it computes."""

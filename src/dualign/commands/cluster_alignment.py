@@ -21,7 +21,7 @@ from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
 from dualign.commands.bundles import Outputs
 from dualign.commands.console import Reporter
-from dualign.commands.outputs import PairTotals, Piece, pieces, write
+from dualign.commands.outputs import PairTotals, Piece, Printer, write
 from dualign.engines.dask.work_folder import is_whole, keep, kept_model, made, mark_of, model_mark, remembered
 from dualign.engines.dask.workers import Made, Task, Workers
 from dualign.hmm.encoding import UnreadPart, chunk_size, encode_block
@@ -183,7 +183,8 @@ def align_shard(
         UnreadPart(block.begin, block.end, partial(encode_block, block=block, keep=keep_lines))
         for block in blocks_of(lines, files)
     )
-    done = list(pieces(aligner, parts, outputs, tell))
+    printer = Printer(outputs, aligner.cutting, tell, learnt=learnt)
+    done = list(aligner.decode(parts, printer.piece, look=printer.look))
     counts = sum((piece.counts for piece in done), PairTotals())
     arrays = {
         f"stream_{n}": np.frombuffer(b"".join(part), np.uint8)

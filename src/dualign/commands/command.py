@@ -26,13 +26,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from dualign._core.errors import UsageError
-from dualign._core.fields import OptionRecord, Setting, bundle, idle, name_of, refuse_unknown, settings
+from dualign._core.errors import DataError, UsageError
+from dualign._core.fields import Setting, bundle, check, idle, name_of, refuse_unknown, settings
 from dualign.commands.bundles import Computing
 from dualign.commands.console import SILENT, Reporter
 
@@ -43,7 +43,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Command(OptionRecord):
+class Command:
     """A verb: its files and options are fields, `run` does the work. `given`: the options that were set."""
 
     computing: Computing = bundle(Computing, "")
@@ -56,6 +56,9 @@ class Command(OptionRecord):
     """Whether pairs per second are shown."""
     overwrites: ClassVar[bool] = False
     """Whether an output may be an input."""
+
+    def __post_init__(self) -> None:
+        check(self)
 
     @classmethod
     def title(cls) -> str:
@@ -216,6 +219,30 @@ def made(record: type[R], values: Mapping[str, Any], objects: Collection[Any] = 
         elif name_of(f) in values:
             parts[f.name] = values[name_of(f)]
     return record(**parts)
+
+
+@contextmanager
+def text_of(
+    text: TextFiles, computing: Computing, ids: str | None = None, tell: Callable[[str], None] | None = None
+) -> Iterator[TextFiles]:
+    """Give a text as it is to be read; of a table that comes through a pipe, a copy."""
+    text = replace(text, errors=computing.errors, ids=ids, tell=tell)
+    if text.columns is None or text.is_regular:
+        yield text
+        return
+    from shutil import copyfileobj
+
+    from dualign._core.files.atomic import temporary_folder
+    from dualign._core.files.streams import open_input
+
+    with temporary_folder(computing.scratch) as folder:
+        path = os.path.join(folder, f"table{os.path.splitext(text.source)[1]}")
+        with open_input(text.source) as stream, open(path, "wb") as copy:
+            copyfileobj(stream, copy)
+        try:
+            yield replace(text, source=path)
+        except DataError as error:
+            raise DataError(str(error).replace(path, text.name)) from None
 
 
 def check_model_output(path: str, remedy: str, **values: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from math import isfinite, isnan
@@ -26,6 +26,7 @@ from dualign.text.utf8_kernels import print_links
 if TYPE_CHECKING:
     from dualign.engines import DecodedPart
     from dualign.hmm.encoding import EncodedText, UnreadPart
+    from dualign.hmm.model import Model
     from dualign.text.tokenizing import Cutting
 
 
@@ -57,47 +58,49 @@ class PairTotals(NamedTuple):
         return PairTotals(*map(sum, zip(self, other, strict=True)))
 
 
-def pieces(
-    aligner: Aligner,
-    parts: Iterable[UnreadPart],
-    outputs: Outputs,
-    tell: Reporter,
-    ids: Sequence[str] = (),
-    threads: int | None = None,
-) -> Iterator[Piece]:
-    """What is written about each part of a text, in their order; `ids`, if the parts have none."""
-    cutting = aligner.cutting
+class Printer:
+    """Makes of each part of a text what is written about it, and tells what its first words look like.
 
-    def look(part: UnreadPart, text: EncodedText) -> None:
-        if part.begin.line == 0:
-            _note_words(aligner, text, outputs.positions, tell)
+    `ids`: those of the pairs, if the parts have none; `learnt`: the text was looked at before training.
+    """
 
-    def finish(part: UnreadPart, decoded: DecodedPart) -> Piece:
+    def __init__(
+        self,
+        outputs: Outputs,
+        cutting: Cutting,
+        tell: Reporter,
+        ids: Sequence[str] = (),
+        *,
+        learnt: bool = False,
+    ) -> None:
+        self.outputs, self.cutting, self.tell, self.ids, self.learnt = outputs, cutting, tell, ids, learnt
+
+    def look(self, model: Model, part: UnreadPart, text: EncodedText) -> None:
+        """Tell where the first pairs of a text are in other languages than the model's, or look raw."""
+        if part.begin.line:
+            return
+        vocabularies = model.source, model.target
+        sides = [text.bitext.source.tokens, text.bitext.target.tokens]
+        names = "source", "target"
+        for name, tokens, known, new in zip(names, sides, vocabularies, text.unknown, strict=True):
+            if new:
+                note_unknown(name, int((tokens >= len(known)).sum()), len(tokens), self.tell)
+        if not self.learnt and not self.tell.is_quiet:
+            words = ([*known.words, *new] for known, new in zip(vocabularies, text.unknown, strict=True))
+            note_raw(zip(sides, words, strict=True), self.cutting, self.outputs.positions, self.tell)
+
+    def piece(self, part: UnreadPart, decoded: DecodedPart) -> Piece:
+        """Return what is written about a part, on the thread that has decoded it."""
         text, links, matrices, clock = decoded
-        if ids:
-            part = part._replace(ids=ids[part.begin.line : part.end.line])
+        if self.ids:
+            part = part._replace(ids=self.ids[part.begin.line : part.end.line])
         lines = None
         if text.lines is not None:
             from dualign.commands.link_places import on_lines
 
-            lines = on_lines(links, text.lines, outputs, cutting, part.begin)
-        piece = printed(links, outputs, part, clock.seconds, lines)
+            lines = on_lines(links, text.lines, self.outputs, self.cutting, part.begin)
+        piece = printed(links, self.outputs, part, clock.seconds, lines)
         return piece if matrices is None else piece._replace(matrices=matrices)
-
-    matrices = outputs.posteriors is not None
-    return aligner.decode(parts, finish, threads=threads, matrices=matrices, look=look)
-
-
-def _note_words(aligner: Aligner, text: EncodedText, positions: str, tell: Reporter) -> None:
-    """Tell where the first pairs of a text are in other languages than the model's, or look raw."""
-    vocabularies = aligner.model.source, aligner.model.target
-    sides = [text.bitext.source.tokens, text.bitext.target.tokens]
-    for name, tokens, known, new in zip(("source", "target"), sides, vocabularies, text.unknown, strict=True):
-        if new:
-            note_unknown(name, int((tokens >= len(known)).sum()), len(tokens), tell)
-    if not aligner.history and not tell.is_quiet:  # what was learnt from was looked at before training
-        words = ([*known.words, *new] for known, new in zip(vocabularies, text.unknown, strict=True))
-        note_raw(zip(sides, words, strict=True), aligner.cutting, positions, tell)
 
 
 MOSTLY = 0.5

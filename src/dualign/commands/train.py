@@ -9,7 +9,14 @@ from dualign._core.errors import UsageError
 from dualign._core.fields import arg, bundle, opt
 from dualign._core.progress import Clock, in_words
 from dualign.commands.bundles import Computing, Evidence, Tuning
-from dualign.commands.command import Command, check_model_output, compile_for, inspect_text, note_idle
+from dualign.commands.command import (
+    Command,
+    check_model_output,
+    compile_for,
+    inspect_text,
+    note_idle,
+    text_of,
+)
 from dualign.commands.console import Reporter
 from dualign.options import Options
 from dualign.text.blocks import TextFiles
@@ -50,7 +57,7 @@ class Train(Command):
         clock, computing, evidence = Clock(), self.computing, self.evidence
         size = None if self.sample is None else as_count(self.sample)
         check_model_output(self.output, "name the model with {output=}", output="MODEL")
-        with computing.text_of(self.text) as text, computing.crew(tell) as crew:
+        with text_of(self.text, computing) as text, computing.crew(tell) as crew:
             trainer = Trainer(computing, crew, evidence, self.tuning, tell)
             if size is not None:
                 self._check_sample(text)
@@ -61,15 +68,15 @@ class Train(Command):
             inspect_text(text, tell)
             cutting = ("cutting",) if "tokenize" in self.options else ()
             compile_for(crew, tell, *WORD_ALIGNER, *cutting)
-            numbered, _, aligner = trainer.learn(text, self.options, sample=size, seed=self.seed)
-            aligner.save(self.output)
+            learnt = trainer.learn(text, self.options, sample=size, seed=self.seed)
+            learnt.aligner.save(self.output)
             if crew is None:
-                evidence.note_found(aligner.constraints, tell)
-        pairs, seconds = number_of(len(numbered), "pairs"), in_words(clock.seconds)
+                evidence.note_found(learnt.aligner.constraints, tell)
+        pairs, seconds = number_of(learnt.pairs, "pairs"), in_words(clock.seconds)
         tell.note(
             "learnt from {pairs} in {seconds}: {output}", pairs=pairs, seconds=seconds, output=self.output
         )
-        return aligner
+        return learnt.aligner
 
     def _check_sample(self, text: TextFiles) -> None:
         """Refuse what needs all pairs of the text, in their order."""

@@ -12,7 +12,6 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError, UsageError
 from dualign._core.files.streams import text_size
-from dualign._core.progress import phase
 from dualign._core.threads import ordered_map
 from dualign.aligner import Aligner
 from dualign.commands.bundles import Computing, Evidence, Tuning
@@ -41,9 +40,10 @@ LEAST_TO_TUNE = 20
 
 
 class Learnt(NamedTuple):
-    """A text that was learnt from, numbered, the ids of its pairs if they have any, and the aligner."""
+    """A text that was learnt from, numbered, its pairs, their ids if they have any, and the aligner."""
 
     text: Numbered
+    pairs: int
     ids: Sequence[str]
     aligner: Aligner
 
@@ -124,7 +124,8 @@ class Trainer:
         if gold is not None and tuning.early_stop:
             judge = _AreaJudge(labelled.of(text), gold, aligner.threads)
         sides = (text.source.tokens, text.source_words), (text.target.tokens, text.target_words)
-        note_raw(sides, aligner.cutting, positions, tell)
+        if not tell.is_quiet:
+            note_raw(sides, aligner.cutting, positions, tell)
         used = aligner.usable(learnt)
         # Each pair once: those of the text stand `times` times before the background.
         different = int(used[: len(text)].sum()) + int(used[times * len(text) :].sum())
@@ -150,7 +151,7 @@ class Trainer:
             judge.note_kept(aligner, tell)
         if gold is not None:
             self._tune(aligner, labelled.of(text), gold)
-        return Learnt(text, ids, aligner)
+        return Learnt(text, len(text), ids, aligner)
 
     def _gold(self, files: TextFiles) -> Gold | None:
         if not self.tuning.is_wanted:
@@ -225,7 +226,8 @@ class Trainer:
             # The arrays of a text that can lie on the disk are about twice as large as its files.
             needed = 2 * sum(map(text_size, files.files))
             workspace.expect(max(0, needed - workspace.memory // 2))
-            return begin, ids, self._number(files, blocks(), aligner)
+            every = blocks() if first or files.has_ids else read_blocks(files, LINES)
+            return begin, ids, self._number(files, every, aligner)
         tokens = ordered_map(TextBlock.tokens, blocks(), aligner.threads)
         with sampled(tokens, size, seed, workspace.folder) as sample:
             if sample.size < size:
@@ -238,8 +240,7 @@ class Trainer:
     def _number(self, text: TextFiles, blocks: Iterable[TextBlock], aligner: Aligner) -> Numbered:
         """Number the words of a text."""
         about: Any = {"threads": aligner.threads, "workspace": self.workspace}
-        with phase("reading"):
-            return encode_text(text, blocks, aligner.options.lowercase, **about)
+        return encode_text(text, blocks, aligner.options.lowercase, **about)
 
 
 class _AreaJudge:
@@ -335,18 +336,19 @@ def _note_empty(text: Bitext, whole: bool, tell: Reporter) -> None:
 def _note_unused(text: Bitext, used: Array, times: int, limit: int, tell: Reporter) -> None:
     """Tell how many pairs took no part in training, and why; `used`: which did, of the text, repeated `times`
     times, and the background."""
-    most = number_of(limit, "words")
     lengths, widths = text.source.lengths, text.target.lengths
     long = ((lengths > limit) | (widths > limit)) & (lengths > 0) & (widths > 0)
     if (long & used[: len(text)]).any():
+        most = number_of(limit, "words")
         tell.note(f"note: every pair has more than {most} per side; they are used for training anyway")
     elif count := int(long.sum()):
         tell.note(
-            f"note: {count:,} {'pair has' if count == 1 else 'pairs have'} more than {most} per side; "
+            f"note: {count:,} {'pair has' if count == 1 else 'pairs have'} more than "
+            f"{number_of(limit, 'words')} per side; "
             "aligned, but not used for training"
         )
     if lost := int((~used[times * len(text) :]).sum()):
         tell.note(
             f"note: {number_of(lost, 'pairs')} of the background not learnt from: an empty side, or more "
-            f"than {most}"
+            f"than {number_of(limit, 'words')}"
         )

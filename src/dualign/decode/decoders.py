@@ -137,7 +137,7 @@ def alignable(
     """Prepare a text for the decoder that the model's options name, and refuse what it cannot do."""
     check_constraints(model.options, constraints)
     moves = None
-    if model.options.skipped:
+    if model.options.skip_tokens:
         if len(text.bitext.similar.begin):
             raise UsageError("similarities are those of all tokens; leave skip_tokens out")
         if matrices:

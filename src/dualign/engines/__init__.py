@@ -56,7 +56,7 @@ class Engine(Learner, Protocol):
         constraints: ConstraintSet | None = None,
         *,
         matrices: bool = False,
-        look: Callable[[UnreadPart, EncodedText], None] | None = None,
+        look: Callable[[Model, UnreadPart, EncodedText], None] | None = None,
     ) -> Iterator[R]:
         """What `finish` makes of each part and its links, in the order of the text.
 

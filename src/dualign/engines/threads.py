@@ -150,7 +150,7 @@ class ThreadsEngine:
         constraints: ConstraintSet | None = None,
         *,
         matrices: bool = False,
-        look: Callable[[UnreadPart, EncodedText], None] | None = None,
+        look: Callable[[Model, UnreadPart, EncodedText], None] | None = None,
     ) -> Iterator[R]:
         """What `finish` makes of the links of each part; see `dualign.engines.Engine`."""
         own = local()
@@ -160,7 +160,7 @@ class ThreadsEngine:
             with phase("numbering"):
                 text = part.encode(model)
             if look is not None:
-                look(part, text)
+                look(model, part, text)
             own.buffers = getattr(own, "buffers", None) or ThreadBuffers()
             kept: list[Array] | None = [] if matrices else None
             links = self.links_of(model, text, constraints, kept, own.buffers)

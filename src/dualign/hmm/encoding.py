@@ -21,7 +21,6 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
-from dualign._core.threads import spans
 from dualign.hmm.blocks import Cells, PairOffsets, lengths_of, pairs_of
 from dualign.hmm.lexicon import Lexicon
 from dualign.hmm.model import Model, Unknowns, Vocabulary
@@ -130,7 +129,8 @@ def parts_of(
         np.fromiter(map(vocabulary.numbers.get, words, repeat(-1)), np.int32, len(words))
         for words, vocabulary in ((text.source_words, model.source), (text.target_words, model.target))
     ]
-    for first, last in spans(len(text), size):
+    for first in range(0, len(text), size):
+        last = min(first + size, len(text))
         encode = partial(_renumbered, text=text, span=(first, last), numbers=numbers)
         yield UnreadPart(Position(first), Position(last), encode)
 
@@ -141,7 +141,7 @@ def _prepare(model: Model) -> None:
         side.table  # noqa: B018
         if model.options.lowercase:
             side.is_lower  # noqa: B018
-        if model.options.skipped:
+        if model.options.skip_tokens:
             side.numbers  # noqa: B018
 
 

@@ -24,7 +24,7 @@ from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
 from dualign._core.lanes import prefetch
 from dualign._core.memory import Growing, Workspace, boundless
-from dualign._core.progress import timed
+from dualign._core.progress import phase, timed
 from dualign._core.threads import ordered_map
 from dualign.text.corpus import Numbered, Sentences
 from dualign.text.utf8_kernels import (
@@ -71,6 +71,7 @@ class Placed(NamedTuple):
     offsets: Array
 
 
+@phase("reading")
 def encode_text(
     text: TextFiles,
     blocks: Iterable[TextBlock],

@@ -47,9 +47,15 @@ def _file(case: Case, draw: random.Random) -> str:
 
 
 def _pipe(case: Case, draw: random.Random) -> str:
-    """`<(cat FILE)`: can be read once, from the beginning."""
     if not (name := _file(case, draw)):
         return ""
+    as_pipe(case, name)
+    case.same = True
+    return f"{name}: pipe"
+
+
+def as_pipe(case: Case, name: str) -> None:
+    """`<(cat FILE)`: can be read once, from the beginning."""
     content = (case.healthy / name).read_bytes()
 
     @contextmanager
@@ -59,8 +65,6 @@ def _pipe(case: Case, draw: random.Random) -> str:
             yield
 
     case.around.append(piped)
-    case.same = True
-    return f"{name}: pipe"
 
 
 def _stdin(case: Case, draw: random.Random) -> str:

@@ -115,6 +115,17 @@ def test_compressed_data_without_suffix_are_recognised(tmp_path: Path, errors: s
             lines_of(tmp_path, data, errors)
 
 
+@pytest.mark.parametrize("errors", ["strict", "replace"])
+def test_spreadsheets_and_other_documents_are_said_by_what_they_are(tmp_path: Path, errors: str) -> None:
+    for beginning, what in (
+        (b"PK\x03\x04\x14\x00", "a zip archive, as spreadsheets are; name a spreadsheet .xlsx"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "an old Office document; save it as .xlsx"),
+        (b"%PDF-1.7\n", "a PDF document; save it as text"),
+    ):
+        with pytest.raises(DataError, match=f"text: looks like {what}"):
+            lines_of(tmp_path, beginning + b"\xff\n", errors)
+
+
 def test_replace_makes_replacement_characters(tmp_path: Path) -> None:
     data = b"a\xff\nb\xc3\n\0c\n"
     assert lines_of(tmp_path, data, "replace") == ["a\ufffd", "b\ufffd", "\ufffdc"]

@@ -45,6 +45,12 @@ _PACKED_BY = 4  # how much larger a compressed text is, about
 _MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 # Of bzip2, a level and the first block, or the end, follow three letters that may begin a text, too.
 _MAGIC |= {b"BZh%d%b" % (n, after): "bzip2" for n in range(1, 10) for after in (b"1AY&", b"\x17rE8")}
+_NO_TEXT = {
+    b"PK\3\4": ("a zip archive, as spreadsheets are", "name a spreadsheet .xlsx, or save it as text"),
+    b"\xd0\xcf\x11\xe0": ("an old Office document", "save it as .xlsx, or as text"),
+    b"%PDF-": ("a PDF document", "save it as text"),
+}
+"""How files begin that are no text, what they are, and a remedy."""
 SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}
 """The suffix of names of files that are compressed by each method."""
 _METHODS = {suffix: method for method, suffix in SUFFIXES.items()}
@@ -391,10 +397,13 @@ def packed_by(beginning: bytes) -> str | None:
 
 
 def refuse_packed(path: str, beginning: bytes) -> None:
-    """Compressed data are recognised by their suffix only; refuse them without it, and UTF-16."""
+    """Refuse what is no text: compressed data, whose suffix must say so, archives, and UTF-16."""
     if method := packed_by(beginning):
         remedy = "decompress it first" if path == "-" else f"name the file {SUFFIXES[method]}"
         raise DataError(f"{path}: looks like {method} data; {remedy}")
+    for magic, (what, remedy) in _NO_TEXT.items():
+        if beginning.startswith(magic):
+            raise DataError(f"{path}: looks like {what}; {remedy}")
     if beginning.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in beginning[:4096]:
         raise DataError(f"{path}: looks like UTF-16; convert it to UTF-8, for example with iconv")
 

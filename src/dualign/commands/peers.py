@@ -50,10 +50,8 @@ class AlignDirections(Command):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (wanted := self._wanted()):
+        if not self._wanted():
             raise UsageError("nothing to write; name a file for the links of one direction at least")
-        if "-" in (self.text.source, self.text.target) and (len(wanted) == 2 or self.after_links):
-            raise UsageError("the text is read more than once; name files instead of -")
 
     def _wanted(self) -> list[tuple[str, str | None, str | None]]:
         """Return the directions whose links or scores are written."""
@@ -70,6 +68,8 @@ class AlignDirections(Command):
 
         source, target = self.text.source, self.text.target
         load, wanted = self.load, self._wanted()
+        if (len(wanted) == 2 or self.after_links) and not self.text.is_regular:
+            raise UsageError("the text is read more than once; name files instead of - or a pipe")
         with temporary_folder(self.computing.scratch) as folder:
             for number, (direction, links, scores) in enumerate(wanted):
                 places = [

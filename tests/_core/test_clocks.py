@@ -9,8 +9,7 @@ import pytest
 
 from dualign import UsageError
 from dualign._core import progress as clocks
-from dualign._core.alarm import alarm
-from dualign._core.progress import Clock, Pace, check_time_limit
+from dualign._core.progress import Clock, Pace, alarm, check_time_limit
 
 
 @pytest.fixture

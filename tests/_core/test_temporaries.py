@@ -21,7 +21,7 @@ def _first_in_its_folder():
 
 
 def pass_by(folder) -> None:
-    each = Temporary(str(folder))
+    each = Temporary(str(folder / "out"))
     each.file.close()
     each.remove()
 
@@ -30,11 +30,11 @@ def writer_in(folder) -> subprocess.Popen:
     program = f"""
 import sys
 from dualign._core.files.atomic import Temporary
-each = Temporary({str(folder)!r})
+each = Temporary({str(folder / "out")!r})
 print(each.path, flush=True)
 sys.stdin.readline()
 each.file.close()
-each.rename({str(folder / "out")!r})
+each.rename()
 """
     return subprocess.Popen(
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -79,14 +79,14 @@ def test_file_that_is_removed_before_it_is_locked_is_made_anew(tmp_path, monkeyp
         return lock(descriptor, otherwise=otherwise)
 
     monkeypatch.setattr(temporaries, "_lock", late)
-    each = Temporary(str(tmp_path))
+    each = Temporary(str(tmp_path / "out"))
     each.file.close()
-    each.rename(str(tmp_path / "out"))
+    each.rename()
     assert (len(removed), os.listdir(tmp_path)) == (1, ["out"])
 
 
 def test_lock_lasts_until_the_file_has_its_name(tmp_path):
-    each = Temporary(str(tmp_path))
+    each = Temporary(str(tmp_path / "out"))
     each.file.close()
     temporaries._clean.cache_clear()
     pass_by(tmp_path)

@@ -120,11 +120,11 @@ def test_phases_add_up_over_threads_and_cost_nothing_when_nobody_measures():
         assert list(ordered_map(measured, range(10), 3)) == list(range(1, 11))
         with phase("resting"):
             time.sleep(0.01)
-    assert phases.by_name["adding"].calls == 10
-    assert phases.by_name["resting"].seconds >= 0.01 > phases.by_name["resting"].processor
+    assert phases["adding"].calls == 10
+    assert phases["resting"].seconds >= 0.01 > phases["resting"].processor
     with phase("afterwards"):
         pass
-    assert list(phases.by_name) == ["adding", "resting"]
+    assert list(phases) == ["adding", "resting"]
 
 
 def test_a_long_job_holds_up_no_others_that_are_taken_ahead():

@@ -187,7 +187,7 @@ def test_no_profile_is_written_of_a_job_that_failed(files, tmp_path, capsys):
         pass
     with measuring() as phases:
         pass
-    assert phases.by_name == {}
+    assert phases == {}
     assert timed("after", len) is len
 
 

@@ -257,7 +257,7 @@ def test_interrupted_training_leaves_the_old_system_as_it_was(system, tmp_path, 
     assert {path.name: path.read_bytes() for path in folder.iterdir()} != before
     assert not partial.exists()
     partial.mkdir()
-    Temporary(str(partial)).file.close()  # left by a training that was killed
+    Temporary(str(partial / "file")).file.close()  # left by a training that was killed
     train_system(pairs, str(folder), rounds=0, threads=1)
     partial.mkdir()
     write(partial / "mine", "x")

@@ -104,26 +104,31 @@ def refusing(
 
 
 @contextmanager
-def explaining(name: str, action: str) -> Iterator[None]:
-    """Turn an operating system's error into a `DataError` that says what to do."""
+def explaining(
+    name: str, action: str, by: type[DualignError] = DataError, missing: str = ""
+) -> Iterator[None]:
+    """Turn an operating system's error into one that says what to do; `action` is `read` or `write`.
+
+    `missing` is what to say of a file that is not there.
+    """
     try:
         yield
     except (BrokenPipeError, DualignError):
         raise
     except OSError as error:
-        raise DataError(f"{name}: {_reason(error, name, action)}") from None
+        raise by(_reason(error, name, action, missing), place=name) from None
     except ValueError as error:
         # `open` raises it for a NUL, or a character that the file system cannot encode, in the name.
-        raise DataError(f"{name!r}: cannot {action}: {error}") from None
+        raise by(f"cannot {action}: {error}", place=repr(name)) from None
 
 
-def _reason(error: OSError, name: str, action: str) -> str:
+def _reason(error: OSError, name: str, action: str, missing: str) -> str:
     """Say why something cannot be read, or written, and what to do."""
     writing, folder = action == "write", os.path.dirname(os.path.realpath(name))
     if writing and not os.path.isdir(folder):
         return f"there is no folder {folder} to write to; make it first"
     if isinstance(error, FileNotFoundError) and not writing:
-        return f"no such file; check the path (seen from {_here()})"
+        return missing or f"no such file; check the path (seen from {_here()})"
     if isinstance(error, IsADirectoryError):
         return f"is a directory; name a file{' to write' if writing else ''}"
     if isinstance(error, PermissionError):

@@ -31,9 +31,9 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, field, fields
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
-from dualign._core.errors import UsageError
+from dualign._core.errors import UsageError, refusing
 
 LARGEST = 2**31 - 1
 """Kernels take no larger whole numbers."""
@@ -182,9 +182,10 @@ def check(record: Any) -> None:
         other = rules.get("needs")
         if other is not None and getattr(record, other) in (None, (), False):
             needed = next(each for each in fields(record) if each.name == other)
-            values = _named(name, ... if "file" in rules else value) | _named(name_of(needed), ...)
             metavar = needed.metadata.get("metavar", "")
-            raise UsageError(f"{{{name}=}} needs {{{name_of(needed)}=}} {metavar}".rstrip(), **values)
+            what = f"{{{name}=}} needs {{{name_of(needed)}=}} {metavar}".rstrip()
+            values: dict[str, Any] = {name: ... if "file" in rules else value, name_of(needed): ...}
+            raise UsageError(what, **values)
 
 
 def check_value(name: str, value: Any, kind: str = "", **rules: Any) -> None:
@@ -192,21 +193,11 @@ def check_value(name: str, value: Any, kind: str = "", **rules: Any) -> None:
     _check_kind(name, value, kind)
     choices = rules.pop("choices", (value,))
     if value not in choices:
-        raise UsageError(f"{{{name}=}} is not one of {', '.join(choices)}", **_named(name, value))
+        _refuse(name, value, f"is not one of {', '.join(choices)}")
     for item in value if type(value) is tuple else (value,):
         if not all(BOUNDS[rule][1](item, bound) for rule, bound in rules.items()):
             limits = " and ".join(f"{BOUNDS[rule][0]} {bound:g}" for rule, bound in rules.items())
-            raise UsageError(f"{{{name}=}} must be {limits}", **_named(name, item))
-
-
-def _named(name: str, value: Any) -> dict[str, Any]:
-    return {name: value}
-
-
-def _plain(value: Any) -> Any:
-    if type(value) in (list, tuple):
-        return tuple(map(_plain, value))
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
+            _refuse(name, item, f"must be {limits}")
 
 
 def _check_kind(name: str, value: Any, annotation: str) -> None:
@@ -218,9 +209,19 @@ def _check_kind(name: str, value: Any, annotation: str) -> None:
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise UsageError(f"{name}={{value!r}} must be {words}", value=value)
     if isinstance(value, int) and abs(value) > LARGEST:
-        raise UsageError(f"{{{name}=}} must be at most {LARGEST}", **_named(name, value))
+        _refuse(name, value, f"must be at most {LARGEST}")
     if isinstance(value, float) and not isfinite(value):
-        raise UsageError(f"{{{name}=}} must be finite", **_named(name, value))
+        _refuse(name, value, "must be finite")
+
+
+def _refuse(name: str, value: Any, reason: str) -> NoReturn:
+    raise UsageError(f"{{{name}=}} {reason}", **{name: value})
+
+
+def _plain(value: Any) -> Any:
+    if type(value) in (list, tuple):
+        return tuple(map(_plain, value))
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 class OptionRecord:
@@ -250,28 +251,20 @@ def assigned(
         name, equals, value = text.partition("=")
         name = name.strip().replace("-", "_")
         if name not in names:
-            others = suggestion(name, names)
-            raise UsageError(
-                "--set {text}: write NAME=VALUE with an option; {others}", text=text, others=others
-            )
+            what = "--set {text}: write NAME=VALUE with an option; {others}"
+            raise UsageError(what, text=text, others=suggestion(name, names))
         if not equals:
             raise UsageError("--set {text}: no value; write --set {name}=VALUE", text=text, name=name)
         found[name] = _value(name, value.strip(), known[name].kind)
-        if name in given and given[name] != found[name]:
-            both = {name: given[name], "text": text}
-            raise UsageError(
-                f"{{{name}=}} and --set {{text}} contradict each other; give one of them", **both
-            )
+        if given.get(name, found[name]) != found[name]:
+            what = f"{{{name}=}} and --set {{text}} contradict each other; give one of them"
+            raise UsageError(what, **{name: given[name], "text": text})
     return found
 
 
 def _value(name: str, text: str, kind: str) -> Any:
-    if kind == "bool":
-        if text.lower() not in ("true", "false"):
-            raise UsageError("--set {name}={text}: write true or false", name=name, text=text)
-        return text.lower() == "true"
-    try:
-        return {"int": int, "float": float}.get(kind, str)(text)
-    except ValueError:
-        words = KINDS[kind][1]
-        raise UsageError("--set {name}={text}: not {words}", name=name, text=text, words=words) from None
+    truth = {"true": True, "false": False}
+    read: Any = {"bool": lambda text: truth[text.lower()], "int": int, "float": float}.get(kind, str)
+    what = "--set {name}={text}: " + ("write true or false" if kind == "bool" else f"not {KINDS[kind][1]}")
+    with refusing(KeyError, ValueError, by=UsageError, what=what, name=name, text=text):
+        return read(text)

@@ -28,11 +28,11 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType
-from typing import Any, NamedTuple, NoReturn, TypeVar, overload
+from typing import Any, NoReturn, TypeVar, overload
 
 from dualign._core.errors import UsageError
 from dualign._core.files.atomic import Temporary, temporary_folder
@@ -67,7 +67,7 @@ def kernel(function: F) -> F:
     _name_by_content(function)
     if (hooks := _hooks()) is None:
         return _plainly_compiled(function)
-    dispatcher = import_module("numba").njit(**OPTIONS, pipeline_class=hooks.kernel)(function)
+    dispatcher = import_module("numba").njit(**OPTIONS, pipeline_class=hooks[0])(function)
     dispatcher._cache = KernelCache(function)
     # Looking for extensions of Numba takes time at every start; compilation does so anyway.
     dispatcher._compilation_chain_init_hook = _do_nothing
@@ -86,17 +86,13 @@ def part(function: Any = None, *, allocates: bool = True) -> Any:
     then skips the reference counting of its arguments, which can cost more than the call itself.
     """
     if function is None:
-        return lambda function: _part(function, allocates)
-    return _part(function, allocates)
-
-
-def _part(function: F, allocates: bool) -> F:
+        return partial(part, allocates=allocates)
     _name_by_content(function)
     options: dict[str, Any] = OPTIONS | {"_nrt": allocates}
     if (hooks := _hooks()) is not None:
         # It is the compiler that leaves out the wrapper. Were that an option, Numba would compile a part
         # again for callers with other options, and kernels have a wrapper.
-        options |= {"pipeline_class": hooks.part, "no_cpython_wrapper": False}
+        options |= {"pipeline_class": hooks[1], "no_cpython_wrapper": False}
     return import_module("numba.extending").register_jitable(**options)(function)
 
 
@@ -125,16 +121,9 @@ def _refuse(arguments: Any, keywords: Any) -> NoReturn:
     raise TypeError("a kernel calls a kernel; make that a part")
 
 
-class _Hooks(NamedTuple):
-    """The compilers of kernels and of parts."""
-
-    kernel: Any
-    part: Any
-
-
 @cache
-def _hooks() -> _Hooks | None:
-    """The compilers, unless what they need of Numba is missing, or nothing is to be compiled."""
+def _hooks() -> tuple[Any, Any] | None:
+    """The compilers of kernels and of parts; None if what they need of Numba is missing."""
     try:
         import_module("numba")
     except ValueError as error:  # Numba reads its settings when it is imported
@@ -147,7 +136,7 @@ def _hooks() -> _Hooks | None:
         return None
 
 
-def _compilers() -> _Hooks:
+def _compilers() -> tuple[Any, Any]:
     compiling, machinery, code = (
         import_module(f"numba.core.{name}") for name in ("compiler", "compiler_machinery", "codegen")
     )
@@ -218,7 +207,7 @@ def _compilers() -> _Hooks:
             self.state.library = PartLibrary(self.state.targetctx.codegen(), name)
             return [nopython_passes(self.state)]
 
-    return _Hooks(KernelCompiler, PartCompiler)
+    return KernelCompiler, PartCompiler
 
 
 class KernelCache:
@@ -246,7 +235,8 @@ class KernelCache:
         """The compiled kernel, or None if it has to be compiled, whatever is wrong with the cache."""
         # Numba would first import its implementation of all of NumPy, 0.4 to 0.7 s at every start of the
         # program. Machine code needs none of it but the memory allocator; if not, all of it is loaded.
-        for prepare in (_start_allocator, _refresh):
+        allocator = import_module("numba.core.runtime").rtsys
+        for prepare in (allocator.initialize, lambda context: context.refresh()):
             try:
                 path = self.path(signature, target_context.codegen())
                 digest, data = (content := path.read_bytes())[:32], content[32:]
@@ -273,10 +263,10 @@ class KernelCache:
             kept = library, *rest, tuple(each for each in environments if each.consts)
             data = import_module("numba.core.serialize").dumps(kept)
             path = self.path(signature, compiled.codegen)
-            temporary = Temporary(str(path.parent))
+            temporary = Temporary(str(path))
             with temporary.file as file:
                 file.write(hashlib.sha256(data).digest() + data)
-            temporary.rename(str(path))
+            temporary.rename()
         except BaseException as error:
             if temporary is not None:
                 temporary.remove()
@@ -297,14 +287,6 @@ def _without_bitcode(library: Any, symbol: str) -> Any:
     return name, kind, (machine_code, module.as_bitcode())
 
 
-def _start_allocator(target_context: Any) -> None:
-    import_module("numba.core.runtime").rtsys.initialize(target_context)
-
-
-def _refresh(target_context: Any) -> None:
-    target_context.refresh()
-
-
 @cache
 def _say_once(message: str) -> None:
     _log.warning(message)
@@ -320,8 +302,9 @@ def kernel_folder() -> Path:
     for place in _places():
         with suppress(OSError):
             place.mkdir(parents=True, exist_ok=True)
-        if os.access(place, os.W_OK | os.X_OK) or _has_kernels(place):
-            return place
+        with suppress(OSError):
+            if os.access(place, os.W_OK | os.X_OK) or any(place.iterdir()):
+                return place
     # Not a fixed name in a folder that others may write to: whatever is found there will be run.
     root = Path(_at_exit.enter_context(temporary_folder()))
     temporary_folders.append(root)
@@ -346,13 +329,6 @@ def _places() -> Iterator[Path]:
     }.get(sys.platform, ("HOME", ".cache/dualign"))
     if root := os.environ.get(variable):
         yield Path(root) / below / "kernels"
-
-
-def _has_kernels(place: Path) -> bool:
-    try:
-        return any(place.iterdir())
-    except OSError:
-        return False
 
 
 def with_kernel_folder(environment: Mapping[str, str]) -> dict[str, str]:

@@ -88,6 +88,18 @@ def refilled(keys: Array, count: int, entries: int) -> Array:
     return slots
 
 
+@part(allocates=False)
+def place_of(value: int, numbers: Array, begin: int, end: int) -> int:
+    """The first place from `begin` on whose number is at least `value`; numbers are sorted there."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if numbers[middle] < value:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
 @part
 def push(items: Array, keys: Array, count: int, item: int, key: float) -> None:
     """Add an item to a heap of `count`; O(log count)."""

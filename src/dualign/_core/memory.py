@@ -3,12 +3,6 @@
 An array that is walked through from one end to the other can lie in a file, mapped into memory: the system
 keeps of it what fits. Where an array lies changes the time, never a bit of what is computed. A scratch file
 has no name from the moment it is opened, so that it vanishes with the process, however that ends.
-
-Files for arrays that are written once and read once, in a folder for scratch files.
-
-Such a file has no name from the moment it is opened, so that it vanishes with the process, however that ends.
-
-What the C library does with memory that this process gives back, where it can be told (glibc).
 """
 
 from __future__ import annotations
@@ -26,7 +20,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -36,10 +30,33 @@ import numpy as np
 import numpy.typing as npt
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError, refusing
 from dualign._core.threads import ordered_map
 
-SCRATCH_REMEDY = "make room there, or give another folder for scratch files"
+OWN = 240 << 20
+"""What the program takes by itself: Python, its libraries, compiled kernels."""
+
+PER_THREAD = 5 << 20
+"""What a thread takes: a tally of its own, scratch of its chains, what the allocator keeps for it."""
+
+SHARE = 0.7
+"""Of the memory there is, what is used unless a budget is given."""
+
+SMALL = 1 << 20
+"""Smaller arrays are always in memory."""
+
+SEGMENT = 1 << 22
+"""Most elements of a piece of an array that grows, unless more are asked for at once."""
+
+COPIERS = 4
+"""Most threads that join such pieces: memory has no room for more, and the pieces they hold take some."""
+
+REMEDY = "give another folder for scratch files, or a larger memory budget"
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_SIZE = re.compile(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([KMGT]?)(?:I?B)?\s*", re.IGNORECASE)
+_UNKNOWN = 4 << 30
+_NOT_RESERVED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
 class ScratchFile:
@@ -79,18 +96,12 @@ class ScratchFile:
             with suppress(OSError):
                 self._file.close()
 
-    @contextmanager
-    def _holding(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            place = self._folder or tempfile.tempdir or "the system's folder for temporary files"
-            raise DataError(
-                f"{place}: cannot hold scratch files: {error.strerror or error}; {REMEDY}"
-            ) from None
+    def _holding(self) -> AbstractContextManager[None]:
+        place = self._folder or tempfile.tempdir or "the system's folder for temporary files"
+        return refusing(OSError, what=f"cannot hold scratch files: {{cause}}; {REMEDY}", place=place)
 
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of malloc.h
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of malloc.h: what glibc does with memory that is given back
 
 
 @cache
@@ -115,32 +126,6 @@ def return_memory() -> None:
 def _change(parameter: int, value: int) -> None:
     with suppress(OSError, AttributeError, TypeError):  # the last of Windows, which knows no `None` there
         ctypes.CDLL(None).mallopt(parameter, value)
-
-
-OWN = 240 << 20
-"""What the program takes by itself: Python, its libraries, compiled kernels."""
-
-PER_THREAD = 5 << 20
-"""What a thread takes: a tally of its own, scratch of its chains, what the allocator keeps for it."""
-
-SHARE = 0.7
-"""Of the memory there is, what is used unless a budget is given."""
-
-SMALL = 1 << 20
-"""Smaller arrays are always in memory."""
-
-SEGMENT = 1 << 22
-"""Most elements of a piece of an array that grows, unless more are asked for at once."""
-
-COPIERS = 4
-"""Most threads that join such pieces: memory has no room for more, and the pieces they hold take some."""
-
-REMEDY = "give another folder for scratch files, or a larger memory budget"
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_SIZE = re.compile(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([KMGT]?)(?:I?B)?\s*", re.IGNORECASE)
-_UNKNOWN = 4 << 30
-_NOT_RESERVED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
 def as_bytes(size: str) -> int:
@@ -216,15 +201,20 @@ class Workspace:
         # while an array vanishes is dropped.
         self._gone: deque[weakref.ref[Array]] = deque()
 
+    def _held(self, *, mapped: bool) -> int:
+        with self._lock:
+            self._settle()
+            return self._sizes[mapped]
+
     @property
     def used(self) -> int:
         """Bytes of the arrays in memory that it has handed out and that are still there."""
-        return self._count(mapped=False)
+        return self._held(mapped=False)
 
     @property
     def on_disk(self) -> int:
         """Bytes of the arrays in scratch files that are still there."""
-        return self._count(mapped=True)
+        return self._held(mapped=True)
 
     @property
     def left(self) -> int:
@@ -285,10 +275,8 @@ class Workspace:
 
     def expect(self, size: int) -> None:
         """Raise a `DataError` if scratch files of this size in all would not fit on the disk."""
-        try:
+        with refusing(OSError, what=f"cannot be used: {{cause}}; {REMEDY}", place=self.folder):
             free = shutil.disk_usage(self.folder).free
-        except OSError as error:
-            raise DataError(f"{self.folder}: cannot be used: {error.strerror or error}; {REMEDY}") from None
         if size > free:
             raise DataError(
                 f"{self.folder}: about {in_words(size)} of scratch files are needed, "
@@ -303,11 +291,6 @@ class Workspace:
             self._sizes[mapped] += size
         return mapped
 
-    def _count(self, *, mapped: bool) -> int:
-        with self._lock:
-            self._settle()
-            return self._sizes[mapped]
-
     def _settle(self) -> None:
         """Take note of the arrays that are gone."""
         while self._gone:
@@ -316,15 +299,13 @@ class Workspace:
 
     def _map(self, size: int) -> mmap.mmap:
         """A new scratch file of this size, whose disk space is reserved."""
-        try:
-            with tempfile.TemporaryFile(prefix="dualign-", dir=self.folder) as file:
-                self._reserve(file.fileno(), size)
-                return mmap.mmap(file.fileno(), size)
-        except OSError as error:
-            raise DataError(
-                f"{self.folder}: cannot hold a scratch file of {in_words(size)}: "
-                f"{error.strerror or error}; {REMEDY}"
-            ) from None
+        what = f"cannot hold a scratch file of {in_words(size)}: {{cause}}; {REMEDY}"
+        with (
+            refusing(OSError, what=what, place=self.folder),
+            tempfile.TemporaryFile(prefix="dualign-", dir=self.folder) as file,
+        ):
+            self._reserve(file.fileno(), size)
+            return mmap.mmap(file.fileno(), size)
 
     def _reserve(self, file: int, size: int) -> None:
         """Give a file its size; a disk that is full must say so here, not when the array is written to."""
@@ -396,12 +377,15 @@ def _copy(job: tuple[Array, Array]) -> None:
 
 def _check_folder(folder: str) -> None:
     """Raise a `UsageError` if scratch files cannot be made in a folder."""
-    if os.path.exists(folder) and not os.path.isdir(folder):
-        raise UsageError("{scratch=}: not a folder; name one", scratch=folder)
     if not os.path.isdir(folder):
-        raise UsageError("{scratch=}: there is no such folder; make it first", scratch=folder)
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError("{scratch=}: no permission to write there; name another folder", scratch=folder)
+        wrong = (
+            "not a folder; name one" if os.path.exists(folder) else "there is no such folder; make it first"
+        )
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        wrong = "no permission to write there; name another folder"
+    else:
+        return
+    raise UsageError(f"{{scratch=}}: {wrong}", scratch=folder)
 
 
 def _scratch_folder() -> str:

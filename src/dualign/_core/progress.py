@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from math import inf
 from numbers import Real
-from threading import Lock, local
+from threading import Lock, Timer, local
 from time import perf_counter, process_time, thread_time
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from dualign._core.errors import UsageError
+
+if TYPE_CHECKING:
+    from dualign._core.arrays import Array
 
 R = TypeVar("R")
 
@@ -53,6 +56,48 @@ class Clock:
         seconds = self.seconds
         self.began += seconds
         return seconds
+
+
+def never() -> Array:
+    """Return a flag that is not raised."""
+    from numpy import uint8, zeros
+
+    return zeros(1, uint8)
+
+
+class Alarm:
+    """`flag`, uint8 (1), is 1 once the limit of a clock has passed, for kernels, which cannot read clocks.
+
+    A kernel looks at it now and then, and ends early with what it has. It is raised only after `set`: that
+    takes a thread, too much for what is over in milliseconds.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.flag = never()
+        self._clock = clock
+        self._timer: Timer | None = None
+
+    def set(self) -> None:
+        """Raise the flag at the limit, if there is one."""
+        if self._timer is None and self._clock.limit is not None:
+            self._timer = Timer(max(0.0, self._clock.left), self.flag.fill, (1,))
+            self._timer.daemon = True
+            self._timer.start()
+
+    def __enter__(self) -> Alarm:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+@contextmanager
+def alarm(clock: Clock) -> Iterator[Array]:
+    """The flag of an alarm that is set."""
+    with Alarm(clock) as result:
+        result.set()
+        yield result.flag
 
 
 class Pace:
@@ -196,22 +241,19 @@ class Phase:
     calls: int = 0
 
 
-@dataclass(slots=True)
-class Phases:
-    """The phases that have been measured, in the order in which they first ended."""
-
-    by_name: dict[str, Phase] = field(default_factory=dict)
-    _lock: Lock = field(default_factory=Lock)
+class Phases(dict[str, Phase]):
+    """The phases that have been measured, by name, in the order in which they first ended."""
 
     def add(self, name: str, seconds: float, processor: float) -> None:
         """Count a call."""
-        with self._lock:
-            phase = self.by_name.setdefault(name, Phase())
+        with _adding:
+            phase = self.setdefault(name, Phase())
             phase.seconds += seconds
             phase.processor += processor
             phase.calls += 1
 
 
+_adding = Lock()
 _active: Phases | None = None
 _inside = local()
 

@@ -2,9 +2,8 @@
 
 Jobs are cut independently of the number of threads and their results come back in the order of the jobs;
 whoever reduces them in that order gets the same bits for any number of threads. `ordered_map` is for jobs by
-themselves, `in_stages` for work that is cut differently from one stage to the next.
-
-Making the next item while the last one is used.
+themselves, `in_stages` for work that is cut differently from one stage to the next, `prefetched` for items
+that are made one ahead.
 """
 
 from __future__ import annotations
@@ -19,12 +18,11 @@ from operator import index
 from threading import Condition, Thread, local
 from typing import Generic, NamedTuple, TypeVar
 
-from dualign._core.errors import UsageError
+from dualign._core.fields import check_value
 from dualign._core.progress import timed
 
 J = TypeVar("J")
 R = TypeVar("R")
-
 
 MOST_THREADS = 64
 """More are not started, unless they are fewer than four for each processor: they would only take memory."""
@@ -35,11 +33,10 @@ def available(requested: int | None = None) -> int:
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if requested is None:
         return own
-    if isinstance(requested, bool) or not hasattr(requested, "__index__"):
-        raise UsageError("{threads=} must be a whole number", threads=requested)
-    if requested < 1:
-        raise UsageError("{threads=} must be at least 1", threads=requested)
-    return min(index(requested), max(MOST_THREADS, 4 * own))
+    if hasattr(requested, "__index__") and not isinstance(requested, bool):
+        requested = index(requested)
+    check_value("threads", requested, "int", least=1)
+    return min(requested, max(MOST_THREADS, 4 * own))
 
 
 def spans(length: int, size: int) -> list[tuple[int, int]]:
@@ -285,10 +282,7 @@ class StageRunner(Generic[R]):
             self.change.notify_all()
 
 
-T = TypeVar("T")
-
-
-def prefetched(items: Iterator[T]) -> Generator[T, None, None]:
+def prefetched(items: Iterator[J]) -> Generator[J, None, None]:
     """The same items, of which a thread makes the next one while the caller has the last. None ends them."""
     with ThreadPoolExecutor(1) as thread:
         coming = thread.submit(next, items, None)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError, refusing
 from dualign._core.fields import arg, bundle, opt
 from dualign._core.files.streams import open_output
 from dualign.commands.bundles import (
@@ -32,9 +32,8 @@ from dualign.text.checks import in_step, number_of, same_length
 if TYPE_CHECKING:
     from dualign._core.arrays import Array
     from dualign.measure.phrases import PhraseEvaluation
-    from dualign.phrase.forced import Forced
+    from dualign.phrase.forced import Forced, PhraseRound
     from dualign.phrase.occurrences import Occurrences
-    from dualign.phrase.phrase_em import PhraseRound
     from dualign.phrase.phrase_tables import Built
     from dualign.phrase.weights import PhraseLink
     from dualign.text.links import Alignment
@@ -119,9 +118,8 @@ class TableUse(Command):
     max_length: int = _max_length(10)
     computing: Computing = bundle(Computing, "threads errors")
 
-    @contextmanager
-    def occurrences(self, tell: Reporter) -> Iterator[tuple[Occurrences, Array]]:
-        """Give the entries that occur in the text, and `log φ` of each."""
+    def occurrences(self, tell: Reporter) -> tuple[Occurrences, Array]:
+        """Return the entries that occur in the text, and `log φ` of each."""
         from dualign.commands.warming import compile_kernels
         from dualign.phrase.occurrences import Occurrences
         from dualign.text.blocks import read_pairs
@@ -131,18 +129,13 @@ class TableUse(Command):
         pairs = read_pairs(replace(self.text, errors=errors))
         found = Occurrences(pairs, self.max_length).read(self.table, errors)
         scores = found.scores.shape[1]
-        if self.features is None:
-            chosen = 2 if scores > 2 else 0
-            wanted = [float(number == chosen) for number in range(scores)]
-        else:
-            try:
+        wanted = [float(number == (2 if scores > 2 else 0)) for number in range(scores)]
+        if self.features is not None:
+            what = "{features=}: expected numbers with commas between"
+            with refusing(ValueError, by=UsageError, what=what, features=self.features):
                 wanted = [float(weight) for weight in self.features.split(",")]
-            except ValueError:
-                raise UsageError(
-                    "{features=}: expected numbers with commas between", features=self.features
-                ) from None
         # Where no entry of the table occurs, there are no weights.
-        yield found, found.weights(wanted) if len(found.scores) else found.scores.sum(axis=1)
+        return found, found.weights(wanted) if len(found.scores) else found.scores.sum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -164,12 +157,9 @@ class AlignPhrases(TableUse):
         from dualign.phrase.forced import decode, format_line
 
         counts: Counter[str] = Counter()
-        with (
-            open_output(self.output) as out,
-            ExitStack() as stack,
-            self.occurrences(tell) as (occurrences, weights),
-        ):
-            records = stack.enter_context(open_output(self.report)) if self.report else None
+        reported = open_output(self.report) if self.report else nullcontext()
+        with open_output(self.output) as out, reported as records:
+            occurrences, weights = self.occurrences(tell)
             limits: Any = {"time_limit": self.time_limit, "threads": available(self.computing.threads)}
             answers = decode(occurrences, weights, method=self.method, **limits)
             for line, answer in enumerate(tell.counted(answers, "align"), 1):
@@ -200,16 +190,13 @@ class AlignPhrases(TableUse):
 def _record(line: int, answer: Forced) -> dict[str, Any]:
     """Return one object of the report; what does not exist is null."""
     result = answer.result
-    if result is None:
-        proved = {"feasible": answer.empty, "score": None, "bound": None, "certified": True, "seconds": 0.0}
-        return {"line": line, **proved}
     return {
         "line": line,
-        "feasible": True,
-        "score": None if result.solution is None else result.score,
-        "bound": result.bound,
-        "certified": result.certified,
-        "seconds": round(result.seconds, 9),
+        "feasible": answer.empty or result is not None,
+        "score": None if result is None or result.solution is None else result.score,
+        "bound": None if result is None else result.bound,
+        "certified": result is None or result.certified,
+        "seconds": 0.0 if result is None else round(result.seconds, 9),
     }
 
 
@@ -229,7 +216,7 @@ class TrainPhrases(TableUse):
 
     def run(self, tell: Reporter) -> list[PhraseRound]:
         """Write the table; return the rounds."""
-        from dualign.phrase import phrase_em
+        from dualign.phrase.forced import train, write_table
 
         history: list[PhraseRound] = []
 
@@ -241,8 +228,9 @@ class TrainPhrases(TableUse):
                 f"{number_of(reached.entries, 'phrase pairs')}"
             )
 
-        with open_output(self.output) as out, self.occurrences(tell) as (occurrences, weights):
-            parameters, counts = phrase_em.train(
+        with open_output(self.output) as out:
+            occurrences, weights = self.occurrences(tell)
+            parameters, counts = train(
                 occurrences,
                 weights,
                 rounds=self.rounds,
@@ -252,7 +240,7 @@ class TrainPhrases(TableUse):
                 threads=self.computing.threads,
                 report=report,
             )
-            phrase_em.write_table(occurrences, parameters, counts, out)
+            write_table(occurrences, parameters, counts, out)
         return history
 
 
@@ -296,28 +284,26 @@ class EvaluatePhrases(Command):
             pairs = read_pairs(self.source, self.target, errors=self.computing.errors)
             lengths = [(len(s), len(t)) for s, t in pairs][: len(gold)]
             same_length((self.source, len(lengths)), (self.gold, len(gold)))
-        try:
+        with refusing(DataError, place=f"{self.answer} with {self.gold}"):
             answer: Any = found
             if not self.phrases:
                 answer = phrases_of_links(answer, lengths, max_length=self.max_length)
             return evaluate_phrases(answer, gold, lengths, max_length=self.max_length, tight=self.tight)
-        except DataError as error:
-            raise DataError("{error}", place=f"{self.answer} with {self.gold}", error=error) from None
 
-    def _read(self) -> tuple[Sequence[Alignment | list[PhraseLink]], list[Alignment]]:
+    def _read(self) -> tuple[list[Any], list[Alignment]]:
         """Return the answer and the gold, of the same sentence pairs."""
         from dualign.phrase.forced import read_alignments
         from dualign.text.link_formats import read_links
 
         errors = self.computing.errors
         gold = list(read_links(self.gold, self.gold_format, errors))
-        answer: Sequence[Alignment | list[PhraseLink]] = (
-            list(read_alignments(self.answer, errors))
-            if self.phrases
-            else list(read_links(self.answer, self.format, errors))
-        )
-        if self.first and len(answer) > len(gold):
-            answer = answer[: len(gold)]
+        answer: list[Any]
+        if self.phrases:
+            answer = list(read_alignments(self.answer, errors))
+        else:
+            answer = list(read_links(self.answer, self.format, errors))
+        if self.first:
+            del answer[len(gold) :]
         remedy = "both must be of the same pairs (or use --first if gold is for the first ones)"
         counts = (self.answer, len(answer)), (self.gold, len(gold))
         same_length(*counts, unit="sentence pairs", remedy=remedy)
@@ -339,9 +325,8 @@ def _ends(gold: Alignment, answer: Alignment | Iterable[PhraseLink]) -> tuple[in
     """Return how far the links of a sentence pair reach, on both sides."""
     from dualign.text.links import Alignment
 
-    ends = [(i + 1, j + 1) for i, j in chain(gold.links, gold.possible)]
-    if isinstance(answer, Alignment):
-        ends += [(i + 1, j + 1) for i, j in answer.links]
-    else:
+    links = chain(gold.links, gold.possible, answer.links if isinstance(answer, Alignment) else ())
+    ends = [(i + 1, j + 1) for i, j in links]
+    if not isinstance(answer, Alignment):
         ends += [(j, l) for _, j, _, l in answer]
     return max((i for i, _ in ends), default=0), max((j for _, j in ends), default=0)

@@ -72,7 +72,7 @@ class Profile:
                     "processor_seconds": round(phase.processor, 3),
                     "calls": phase.calls,
                 }
-                for name, phase in self._phases.by_name.items()
+                for name, phase in self._phases.items()
             },
         }
 

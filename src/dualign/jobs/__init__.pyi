@@ -30,7 +30,7 @@ from dualign.jobs.records import TableText as TableText
 from dualign.measure.phrases import PhraseEvaluation
 from dualign.measure.transfer import SpanReport
 from dualign.measure.transfer import TreeReport
-from dualign.phrase.phrase_em import PhraseRound
+from dualign.phrase.forced import PhraseRound
 from dualign.phrase.phrase_tables import Built
 from dualign.phrase.word_entries import CutOffs as CutOffs
 from dualign.show.dataset import Files as ShownFiles

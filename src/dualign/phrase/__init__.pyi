@@ -4,8 +4,8 @@ from .aligning import decide as decide
 from .extraction import extract as extract
 from .forced import Forced as Forced
 from .forced import decode as decode
+from .forced import train as train
 from .occurrences import Occurrences as Occurrences
-from .phrase_em import train as train
 from .phrase_tables import build_table as build_table
 from .summing import Sums as Sums
 from .summing import expectations as expectations

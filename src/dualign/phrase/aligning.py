@@ -13,16 +13,14 @@ It is NP-hard. Three methods under one interface:
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from dualign._core.alarm import alarm
 from dualign._core.arrays import Array
 from dualign._core.certified import Certified
 from dualign._core.errors import Infeasible, UsageError
 from dualign._core.fields import check_value
-from dualign._core.progress import Clock, check_time_limit
+from dualign._core.progress import Clock, alarm, check_time_limit
 from dualign._search.certificate import PRECISION, certify, scale_of
 from dualign._search.dual import OpenParts
 from dualign._search.highs import Program, fits
@@ -54,14 +52,6 @@ STATES = 1 << 14
 """States per row that one search of `exact` may keep before it branches."""
 
 
-class PhraseSearch(NamedTuple):
-    """How far `exact` may go: its clock, the flag that is raised at its limit, states per row."""
-
-    clock: Clock
-    stop: Array
-    states: int
-
-
 def align(
     weights: LinkWeights,
     source_length: int,
@@ -88,20 +78,17 @@ def align_pair(
     check_value("method", method, choices=METHODS)
     check_time_limit(time_limit)
     clock = Clock(time_limit)
-    if not len(pair.weights):
-        found = _without_links(pair)
-    else:
-        scale = scale_of(float(np.abs(pair.weights).max()))
-        with alarm(clock) as stop:
-            found = _found(pair._replace(weights=pair.weights * scale), method, clock, stop, states)
-        found = found._replace(bound=found.bound / scale, tolerance=found.tolerance / scale)
-    if found.links is None and found.bound == -math.inf:
-        raise no_alignment(pair)
-    solution, score = None, -math.inf
-    if found.links is not None:
-        solution = tuple(sorted(map(pair.link, found.links.tolist())))
-        score = float(pair.weights[np.sort(found.links)].sum())
-    return certify(solution, score, found.bound, found.tolerance, method, clock, found.iterations)
+    scale = scale_of(float(np.abs(pair.weights).max(initial=0.0)))
+    with alarm(clock) as stop:
+        found = _found(pair._replace(weights=pair.weights * scale), method, clock, stop, states)
+    bound = found.bound / scale
+    if found.links is None:
+        if bound == -math.inf:
+            raise no_alignment(pair)
+        return certify(None, -math.inf, bound, found.tolerance / scale, method, clock, found.iterations)
+    solution = tuple(sorted(map(pair.link, found.links.tolist())))
+    score = pair.score(np.sort(found.links))
+    return certify(solution, score, bound, found.tolerance / scale, method, clock, found.iterations)
 
 
 def _found(pair: WeightedPair, method: str, clock: Clock, stop: Array, states: int) -> PhraseSearchResult:
@@ -109,25 +96,26 @@ def _found(pair: WeightedPair, method: str, clock: Clock, stop: Array, states: i
     better."""
     from dualign.phrase.climbing import climb
 
+    if not len(pair.weights):
+        return _without_links(pair)
     if method == "greedy":
         return climb(pair, clock, stop)
-    first = None
+    first, known = None, -math.inf
     if clock.limit is not None:
         part = Clock(GREEDY_SHARE * clock.limit)
         with alarm(part) as enough:
             first = climb(pair, part, enough)
         if clock.is_over or (first.links is None and first.bound == -math.inf):
             return first
-    known = -math.inf if first is None or first.links is None else float(pair.weights[first.links].sum())
+        known = pair.score(first.links)
     if method == "exact":
-        found = _exact(pair, PhraseSearch(clock, stop, states), enough=math.inf, known=known)
+        found = _exact(pair, clock, stop, states, enough=math.inf, known=known)
     else:
         found = solve_program(pair, clock)
     if first is None:
         return found
-    if found.links is None or float(pair.weights[found.links].sum()) < known:
-        found = found._replace(links=first.links)
-    return found._replace(bound=max(known, min(found.bound, first.bound)))
+    links = first.links if pair.score(found.links) < known else found.links
+    return found._replace(links=links, bound=max(known, min(found.bound, first.bound)))
 
 
 def no_alignment(pair: WeightedPair) -> Infeasible:
@@ -155,18 +143,12 @@ def decide(
     if math.isnan(threshold):
         raise UsageError("threshold is not a number")
     check_time_limit(time_limit)
-    least = threshold - tolerance_of(pair)
-    if not len(pair.weights):
-        found = _without_links(pair)
-    else:
-        clock = Clock(time_limit)
-        with alarm(clock) as stop:
-            # Alignments that score less do not matter.
-            found = _exact(pair, PhraseSearch(clock, stop, STATES), enough=least, known=least)
-    if found.links is not None:
-        return float(pair.weights[found.links].sum()) >= least
-    if not found.open:
-        return False
+    clock, least = Clock(time_limit), threshold - tolerance_of(pair)
+    with alarm(clock) as stop:
+        # Alignments that score less do not matter.
+        found = _exact(pair, clock, stop, STATES, enough=least, known=least)
+    if found.links is not None or not found.open:
+        return found.links is not None and pair.score(found.links) >= least
     raise UsageError("{time_limit=} was too short to decide; allow more", time_limit=time_limit)
 
 
@@ -208,18 +190,21 @@ def solve_program(pair: WeightedPair, clock: Clock) -> PhraseSearchResult:
     return PhraseSearchResult(used, solved.bound, max(PRECISION, tolerance_of(pair)), solved.nodes)
 
 
-def _exact(pair: WeightedPair, limits: PhraseSearch, enough: float, known: float) -> PhraseSearchResult:
+def _exact(
+    pair: WeightedPair, clock: Clock, stop: Array, states: int, *, enough: float, known: float
+) -> PhraseSearchResult:
     """Best-first branch and bound on links around `solve`; nearly always the first call is all.
 
     Finds an alignment that scores more than `known`, if there is one: the best, or one that scores `enough`.
     """
+    if not len(pair.weights):
+        return _without_links(pair)
     every = links_of(pair)
     place = np.argsort(every.numbers)
     # Half of it: what is left of the bound stays within the tolerance after rounding.
     tolerance = tolerance_of(pair) / 2
     best: Array | None = None
     score, closed, iterations = known, -math.inf, 0
-    clock, stopped, states = limits
     limit = states if clock.limit is None else min(states, 1 << 10)
 
     parts: OpenParts[tuple[Array, Array]] = OpenParts()  # links (a mask), and multipliers to begin with
@@ -228,14 +213,14 @@ def _exact(pair: WeightedPair, limits: PhraseSearch, enough: float, known: float
         if (best is not None and score >= enough) or (iterations > 0 and clock.is_over):
             break
         _, (alive, multipliers) = parts.take()
-        outcome = solve(every, alive, multipliers, Goal(score, enough, tolerance, limit, stopped))
+        outcome = solve(every, alive, multipliers, Goal(score, enough, tolerance, limit, stop))
         iterations += outcome.rounds
         if len(outcome.chosen):
             best = outcome.chosen
-            score = float(pair.weights[best].sum())
+            score = pair.score(best)
         if not outcome.open:
             closed = max(closed, outcome.bound)
-        elif stopped[0]:
+        elif stop[0]:
             parts.add([(outcome.bound, (alive, multipliers))], score + tolerance)
         else:
             children = _children(every.spans, place[outcome.links], outcome.usage)

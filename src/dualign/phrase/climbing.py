@@ -53,9 +53,9 @@ def climb(pair: WeightedPair, clock: Clock, stop: Array) -> PhraseSearchResult:
         return PhraseSearchResult(None, -math.inf, tolerance, int(state[2]))
     whole = (rows >= 0).all() and (columns >= 0).all()
     used = np.flatnonzero(chosen.links) if whole else None
-    ways = [_monotone(links)] if clock.limit is not None else []
-    for way in (way for way in ways if len(way)):
-        if used is None or pair.weights[way].sum() > pair.weights[used].sum():
+    if clock.limit is not None:
+        way = _monotone(links)
+        if len(way) and pair.score(way) > pair.score(used):
             used = way
     return PhraseSearchResult(used, outcome.bound, tolerance, int(state[2]))
 
@@ -153,9 +153,7 @@ def _climb(links: SpanLinks, order: Array, chosen: SpanChoice, state: Array, tri
         _fill(links, order, now)
         now_covered, now_score = _value(links, now)
         if now_covered > covered or (now_covered == covered and now_score > score + 1e-12):
-            chosen.links[:] = now.links
-            chosen.rows[:] = now.rows
-            chosen.columns[:] = now.columns
+            chosen.links[:], chosen.rows[:], chosen.columns[:] = now.links, now.rows, now.columns
             covered, score = now_covered, now_score
             state[1] = 1
     return True

@@ -51,7 +51,7 @@ class CoverageGuide(NamedTuple):
 
     A link adds `worth` [links] to the value of a state. A state of row j is left out if `total` + its value +
     `behind[j]` is not above `least`. `charge` [J + 1] holds the sums of the multipliers of the first columns.
-    `stop` uint8 (1) is 1 once the time is up (`dualign._core.alarm`).
+    `stop` uint8 (1) is 1 once the time is up (`dualign._core.progress`).
     """
 
     worth: Array
@@ -100,45 +100,29 @@ def _beginnings(spans: Array, height: int) -> Array:
     begin = np.zeros(height + 1, np.int64)
     for a in range(len(spans)):
         begin[spans[a, 0] + 1] += 1
-    for i in range(height):
-        begin[i + 1] += begin[i]
-    return begin
+    return np.cumsum(begin)
 
 
 _compiled_beginnings = kernel(_beginnings)
 
 
 @part
-def _reachable(spans: Array, alive: Array, first: int, length: int) -> bool:
+def _reachable(begin: Array, end: Array, order: Array, length: int, alive: Array) -> bool:
     """Clear `alive` of links that no path of one side uses; returns whether any was cleared.
 
-    The side is given by `first`, the column of `spans` with its beginnings, and its `length`.
+    On this side, of that length, links are spans from `begin` to `end`; `order` sorts them by `begin`.
     """
-    before = np.zeros(length + 1, np.bool_)
-    behind = np.zeros(length + 1, np.bool_)
-    starts = np.full(length + 1, -1, np.int64)
-    following = np.full(len(alive), -1, np.int64)
-    for a in range(len(alive)):
-        if alive[a]:
-            following[a] = starts[spans[a, first]]
-            starts[spans[a, first]] = a
-    before[0] = True
-    for x in range(length):
-        if before[x]:
-            a = starts[x]
-            while a >= 0:
-                before[spans[a, first + 1]] = True
-                a = following[a]
-    behind[length] = True
-    for x in range(length - 1, -1, -1):
-        a = starts[x]
-        while a >= 0:
-            if behind[spans[a, first + 1]]:
-                behind[x] = True
-            a = following[a]
+    before, behind = np.zeros(length + 1, np.bool_), np.zeros(length + 1, np.bool_)
+    before[0] = behind[length] = True
+    for a in order:
+        if alive[a] and before[begin[a]]:
+            before[end[a]] = True
+    for a in order[::-1]:
+        if alive[a] and behind[end[a]]:
+            behind[begin[a]] = True
     cleared = False
-    for a in range(len(alive)):
-        if alive[a] and not (before[spans[a, first]] and behind[spans[a, first + 1]]):
+    for a in order:
+        if alive[a] and not (before[begin[a]] and behind[end[a]]):
             alive[a] = False
             cleared = True
     return cleared
@@ -147,12 +131,14 @@ def _reachable(spans: Array, alive: Array, first: int, length: int) -> bool:
 @part
 def consistent(links: SpanLinks, alive: Array) -> SpanLinks:
     """Return those `alive` that some path of either side uses; `alive` is cleared of the others."""
+    spans, height = links.spans, len(links.begin) - 1
+    by_row, by_column = np.arange(len(spans)), np.argsort(spans[:, 2])
     changed = True
     while changed:
-        changed = _reachable(links.spans, alive, 0, len(links.begin) - 1)
-        changed = _reachable(links.spans, alive, 2, links.width) or changed
-    spans = links.spans[alive]
-    begin = _beginnings(spans, len(links.begin) - 1)
+        changed = _reachable(spans[:, 0], spans[:, 1], by_row, height, alive)
+        changed = _reachable(spans[:, 2], spans[:, 3], by_column, links.width, alive) or changed
+    spans = spans[alive]
+    begin = _beginnings(spans, height)
     return SpanLinks(spans, links.weights[alive], links.numbers[alive], begin, links.width)
 
 
@@ -169,6 +155,15 @@ def charges(mu: Array) -> Array:
 
 
 @part
+def charge_links(links: SpanLinks, mu: Array, r: Array) -> Array:
+    """Fill `r` [links] with weights less the multipliers of the columns covered; returns `charges`."""
+    charge = charges(mu)
+    for a in range(len(r)):
+        r[a] = links.weights[a] - (charge[links.spans[a, 3]] - charge[links.spans[a, 2]])
+    return charge
+
+
+@part
 def coverage_of(links: SpanLinks) -> Coverage:
     """Return what links cover, and what none can cover any more."""
     spans, height = links.spans, len(links.begin) - 1
@@ -178,16 +173,12 @@ def coverage_of(links: SpanLinks) -> Coverage:
     for a in range(len(spans)):
         for y in range(spans[a, 2], spans[a, 3]):
             columns[a, 1 + (y >> 6)] |= np.uint64(1) << np.uint64(y & 63)
-        for word in range(words):
-            reach[spans[a, 0], word] |= columns[a, word]
     for i in range(height - 1, -1, -1):
         for word in range(words):
-            reach[i, word] |= reach[i + 1, word]
-    due = np.zeros((height + 1, words), np.uint64)
-    for i in range(height + 1):
-        for word in range(words):
-            due[i, word] = reach[0, word] & ~reach[i, word]
-    return Coverage(columns, due)
+            reach[i, word] = reach[i + 1, word]
+            for a in range(links.begin[i], links.begin[i + 1]):
+                reach[i, word] |= columns[a, word]
+    return Coverage(columns, reach[0] & ~reach)
 
 
 @part
@@ -215,6 +206,17 @@ def extended(keys: Array, state: int, coverage: Coverage, a: int, row: int, key:
         if covered & more or coverage.due[row, word] & ~key[word]:
             return False
     return True
+
+
+@part
+def states_of(states: States, i: int) -> Array:
+    """Return the numbers of the states of row i."""
+    numbers = np.empty(states.counts[i], np.int64)
+    state = states.heads[i]
+    for n in range(len(numbers)):
+        numbers[n] = state
+        state = states.following[state]
+    return numbers
 
 
 @part

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError
+from dualign._core.errors import refusing
 from dualign._core.fields import check_value
 from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import doubled
@@ -78,10 +78,9 @@ def extract(
 ) -> list[PhraseLink]:
     """Return all consistent phrase pairs of one sentence pair, up to `max_length` words per side, sorted."""
     check_value("max_length", max_length, least=1, most=LONGEST)
-    try:
+    what = "links={links!r:.60} are not pairs (i, j) of whole numbers"
+    with refusing(TypeError, ValueError, what=what, links=links):
         points = sorted({(index(i), index(j)) for i, j in Alignment.of(links).links})
-    except (TypeError, ValueError):
-        raise DataError(f"links={links!r:.60} are not pairs (i, j) of whole numbers") from None
     links_inside(points, source_length, target_length)
     spans = compiled_phrase_spans(
         np.array(points, np.int32).reshape(-1, 2), source_length, target_length, max_length

@@ -18,7 +18,7 @@ from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import check_value
 from dualign._core.files.streams import FilePath
 from dualign._core.jit import kernel, part
-from dualign._core.kernel_arrays import EMPTY, doubled, new_slots, refilled, slot_of
+from dualign._core.kernel_arrays import EMPTY, doubled, new_slots, place_of, refilled, slot_of
 from dualign._core.threads import spans
 from dualign.phrase.weights import WeightedPair
 from dualign.text.checks import number_of
@@ -51,14 +51,9 @@ class Phrases:
 
     def names(self) -> list[str]:
         """Return the phrase of each node."""
-        words = list(self._words)
-        names = [""] * self.count
-        for n in range(len(self.sentences)):
-            begin = int(self.sentences.offsets[n])
-            tokens = [words[token] for token in self.sentences.tokens[begin : self.sentences.offsets[n + 1]]]
-            for i, j, node in self.spans(n).tolist():
-                if not names[node]:
-                    names[node] = " ".join(tokens[i:j])
+        words, names = list(self._words), [""]
+        for parent, word in self._trie.keys[1:].tolist():
+            names.append(f"{names[parent]} {words[word]}" if parent else words[word])
         return names
 
     def likely(self, phrases: Sequence[str]) -> Array:
@@ -289,13 +284,7 @@ def _links(source: Array, target: Array, begin: Array, targets: Array) -> tuple[
         if first == last:
             continue
         for b in range(len(target)):
-            low, high = first, last
-            while low < high:
-                middle = (low + high) // 2
-                if targets[middle] < target[b, 2]:
-                    low = middle + 1
-                else:
-                    high = middle
+            low = place_of(target[b, 2], targets, first, last)
             if low == last or targets[low] != target[b, 2]:
                 continue
             if used == len(entries):

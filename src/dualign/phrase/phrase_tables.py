@@ -174,8 +174,9 @@ class _Corpus:
                 self._file.write(array)
             self._shapes.append([(array.dtype.type, array.shape) for array in encoded])
             self.pairs += len(chunk)
-        self._ranks = [_ranks(list(words)) for words in vocabularies]
-        self.words = _ranked(vocabularies[0], self._ranks[0]), _ranked(vocabularies[1], self._ranks[1])
+        ranked = [_by_rank(list(words)) for words in vocabularies]
+        self.words = ranked[0][0], ranked[1][0]
+        self._ranks = ranked[0][1], ranked[1][1]
         self.dictionary: WordDictionary = counts.dictionary(*self._ranks)
 
     def layout(self, max_length: int) -> Layout:
@@ -215,20 +216,13 @@ class _Corpus:
         )
 
 
-def _ranks(words: list[str]) -> Array:
-    """Return the place of each word in the order of their bytes, from 1; null has 0."""
-    ranks = np.zeros(len(words), np.int64)
+def _by_rank(words: list[str]) -> tuple[list[str], Array]:
+    """Return null, number 0, and the words in the order of their bytes; and the place of each there."""
     # Code points sort like the bytes of UTF-8.
-    ranks[sorted(range(1, len(words)), key=words.__getitem__)] = np.arange(1, len(words))
-    return ranks
-
-
-def _ranked(words: Iterable[str], ranks: Array) -> list[str]:
-    """Return the words by rank."""
-    ranked = [""] * len(ranks)
-    for rank, word in zip(ranks.tolist(), words, strict=True):
-        ranked[rank] = word
-    return ranked
+    order = [0, *sorted(range(1, len(words)), key=words.__getitem__)]
+    ranks = np.empty(len(words), np.int64)
+    ranks[order] = np.arange(len(words))
+    return [words[n] for n in order], ranks
 
 
 def _group_sums(keys: Array, counts: Array) -> Array:

@@ -34,11 +34,12 @@ from dualign.phrase.coverage import (
     CoverageGuide,
     SpanLinks,
     States,
-    charges,
+    charge_links,
     consistent,
     coverage_of,
     expand,
     first_state,
+    states_of,
 )
 
 _ROUNDS = 100  # of descent before the first search
@@ -103,18 +104,15 @@ def _relaxed(links: SpanLinks, mu: Array, usage: Array, stop: Array) -> Relaxed:
 @part
 def _weigh(relaxed: Relaxed) -> Array:
     """Fill r, β (the best way from each row to the last) and the link it begins with; returns `charges`."""
-    links, beta = relaxed.links, relaxed.beta
-    spans, r = links.spans, relaxed.r
-    charge = charges(relaxed.mu)
-    for a in range(len(r)):
-        r[a] = links.weights[a] - (charge[spans[a, 3]] - charge[spans[a, 2]])
+    links, r, beta = relaxed.links, relaxed.r, relaxed.beta
+    charge = charge_links(links, relaxed.mu, r)
     height = len(beta) - 1
     beta[height] = 0.0
     for i in range(height - 1, -1, -1):
         best = -np.inf
         chosen = -1
         for a in range(links.begin[i], links.begin[i + 1]):
-            value = r[a] + beta[spans[a, 1]]
+            value = r[a] + beta[links.spans[a, 1]]
             if value > best:
                 best = value
                 chosen = a
@@ -212,25 +210,18 @@ def _fixed(relaxed: Relaxed, least: float) -> Relaxed:
 @part
 def _keep_best(states: States, guide: CoverageGuide, i: int, limit: int) -> float:
     """Drop all states of row i but the `limit` best; returns a bound on what the others could lead to."""
-    values = np.empty(states.counts[i])
-    state = states.heads[i]
-    for n in range(len(values)):
-        values[n] = states.values[state, VALUE]
-        state = states.following[state]
-    values.sort()
-    threshold = values[len(values) - limit]
+    numbers = states_of(states, i)
+    values = states.values[:, VALUE][numbers]
+    threshold = np.sort(values)[len(values) - limit]
     # Of states on the threshold some may have to go.
     room = limit - np.sum(values > threshold)
     missed = -np.inf
-    state = states.heads[i]
-    while state != EMPTY:
-        value = states.values[state, VALUE]
-        if value == threshold and room > 0:
+    for n in range(len(numbers)):
+        if values[n] == threshold and room > 0:
             room -= 1
-        elif value <= threshold:
-            missed = max(missed, guide.total + value + guide.behind[i])
-            states.values[state, VALUE] = -np.inf
-        state = states.following[state]
+        elif values[n] <= threshold:
+            missed = max(missed, guide.total + values[n] + guide.behind[i])
+            states.values[numbers[n], VALUE] = -np.inf
     return missed
 
 

@@ -20,10 +20,11 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
-from dualign._core.kernel_arrays import doubled
+from dualign._core.kernel_arrays import doubled, place_of
 from dualign.phrase.external_sort import is_first
 from dualign.phrase.extraction import Layout
 from dualign.phrase.word_entries import WordDictionary
+from dualign.text.utf8_kernels import print_number
 
 BARS = "|||"
 _SMOOTHING = 0.5
@@ -81,14 +82,7 @@ def _unpack(row: Array, column: int, layout: Layout, end: int, words: Array) -> 
 @part
 def _entry(dictionary: WordDictionary, source: int, target: int) -> int:
     """Return the place of a word pair that is in the dictionary."""
-    low, high = dictionary.begin[source], dictionary.begin[source + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if dictionary.targets[middle] < target:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return place_of(target, dictionary.targets, dictionary.begin[source], dictionary.begin[source + 1])
 
 
 @part(allocates=False)
@@ -144,19 +138,6 @@ def _put_phrase(out: Array, at: int, phrase: Array, words: WordStatistics) -> in
 
 
 @part
-def _put_integer(out: Array, at: int, number: int | np.int64) -> int:
-    digits = 1
-    rest = number // 10
-    while rest:
-        digits += 1
-        rest //= 10
-    for n in range(digits - 1, -1, -1):
-        out[at + n] = 48 + number % 10
-        number //= 10
-    return at + digits
-
-
-@part
 def _put_real(out: Array, at: int, value: float) -> int:
     """Write a probability with six digits that count, like C's %g."""
     if value <= 0.0:
@@ -177,31 +158,17 @@ def _put_real(out: Array, at: int, value: float) -> int:
         count -= 1
     if exponent >= 0:
         # At most 1, so there is one digit.
-        return _put_integer(out, at, digits)
+        return print_number(digits, 1, out, at)
     if exponent >= -4:
-        out[at] = 48
-        out[at + 1] = 46
-        at += 2
-        for _ in range(-exponent - 1):
-            out[at] = 48
-            at += 1
-        return _put_integer(out, at, digits)
+        out[at], out[at + 1] = 48, 46
+        return print_number(digits, count - exponent - 1, out, at + 2)
     power = 10 ** (count - 1)
-    at = _put_integer(out, at, digits // power)
+    at = print_number(digits // power, 1, out, at)
     if count > 1:
         out[at] = 46
-        rest = digits % power
-        for n in range(count - 1, 0, -1):
-            out[at + n] = 48 + rest % 10
-            rest //= 10
-        at += count
-    out[at] = 101
-    out[at + 1] = 45
-    at += 2
-    if exponent > -10:
-        out[at] = 48
-        at += 1
-    return _put_integer(out, at, -exponent)
+        at = print_number(digits % power, count - 1, out, at + 1)
+    out[at], out[at + 1] = 101, 45
+    return print_number(-exponent, 2, out, at + 2)
 
 
 @part
@@ -236,20 +203,12 @@ def _put_links(out: Array, at: int, sizes: tuple[int, int], row: Array, layout: 
     for a in range(sizes[0]):
         for b in range(sizes[1]):
             if _linked(row, layout, a, b):
-                at = _put_integer(out, at, a)
+                at = print_number(a, 1, out, at)
                 out[at] = 45
-                at = _put_integer(out, at + 1, b)
+                at = print_number(b, 1, out, at + 1)
                 out[at] = 32
                 at += 1
     return at - 1
-
-
-@part
-def _longest_word(words: WordStatistics) -> int:
-    longest = 0
-    for n in range(len(words.offsets) - 1):
-        longest = max(longest, words.offsets[n + 1] - words.offsets[n])
-    return longest
 
 
 @kernel
@@ -267,7 +226,7 @@ def format_lines(
     """
     longest = layout.longest
     source, target = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    wordy = max(_longest_word(words[0]), _longest_word(words[1]))
+    wordy = max(np.max(np.diff(words[0].offsets)), np.max(np.diff(words[1].offsets)))
     most = 2 * longest * (wordy + 1) + 6 * longest * longest + 256
     out = np.empty(max(2 * most, 64 * len(rows)), np.uint8)
     at = 0
@@ -287,11 +246,11 @@ def format_lines(
             forward = _lexical(dictionary, s, t, row, layout, True)
             at = _put_reals(out, at, (count / of_target, backward, count / of_source, forward))
             at = _put_links(out, _put_bars(out, at), (len(s), len(t)), row, layout)
-            at = _put_integer(out, _put_bars(out, at), of_target)
+            at = print_number(of_target, 1, out, _put_bars(out, at))
             out[at] = 32
-            at = _put_integer(out, at + 1, of_source)
+            at = print_number(of_source, 1, out, at + 1)
             out[at] = 32
-            at = _put_integer(out, at + 1, count)
+            at = print_number(count, 1, out, at + 1)
             at = _put_bars(out, at)
             at = _put_bars(out, at - 1) - 1
         out[at] = 10

@@ -35,6 +35,7 @@ from dualign.phrase.coverage import (
     CoverageGuide,
     SpanLinks,
     States,
+    charge_links,
     charges,
     compiled_consistent,
     coverage_of,
@@ -43,6 +44,7 @@ from dualign.phrase.coverage import (
     first_state,
     links_of,
     log_add,
+    states_of,
 )
 from dualign.phrase.weights import LinkWeights, PhraseLink, WeightedPair, weighted_pair
 
@@ -71,30 +73,16 @@ class Sums:
     """Their standard errors."""
 
 
-def total(
-    weights: LinkWeights,
-    source_length: int,
-    target_length: int,
-    *,
-    states: int = STATES,
-    runs: int = RUNS,
-    seed: int = 1,
-) -> float:
-    """log S; raises `Infeasible` if there is no alignment. See `sums` for the parameters and the error."""
-    return sums(weights, source_length, target_length, states=states, runs=runs, seed=seed).log_total
+def total(weights: LinkWeights, source_length: int, target_length: int, **settings: int) -> float:
+    """log S; raises `Infeasible` if there is no alignment. See `sums` for the settings and the error."""
+    return sums(weights, source_length, target_length, **settings).log_total
 
 
 def expectations(
-    weights: LinkWeights,
-    source_length: int,
-    target_length: int,
-    *,
-    states: int = STATES,
-    runs: int = RUNS,
-    seed: int = 1,
+    weights: LinkWeights, source_length: int, target_length: int, **settings: int
 ) -> dict[PhraseLink, float]:
-    """Return E of each link; raises `Infeasible` if there is no alignment. See `sums`."""
-    return sums(weights, source_length, target_length, states=states, runs=runs, seed=seed).expectations
+    """Return E of each link; raises `Infeasible` if there is no alignment. See `sums` for the settings."""
+    return sums(weights, source_length, target_length, **settings).expectations
 
 
 def sums(
@@ -169,9 +157,7 @@ def balance(links: SpanLinks, rounds: int) -> Array:
     mu = np.zeros(links.width)
     r = np.empty(len(links.weights))
     for _ in range(rounds):
-        charge = charges(mu)
-        for a in range(len(r)):
-            r[a] = links.weights[a] - (charge[spans[a, 3]] - charge[spans[a, 2]])
+        charge_links(links, mu, r)
         behind = np.full(height + 1, -np.inf)
         behind[height] = 0.0
         for i in range(height - 1, -1, -1):
@@ -212,13 +198,8 @@ def _thin(states: States, i: int, limit: int, draw: float) -> None:
 
     `draw` is uniform in 0..1.
     """
-    values = states.values
-    numbers = np.empty(states.counts[i], np.int64)
-    weights = np.empty(len(numbers))
-    state = states.heads[i]
-    for n in range(len(numbers)):
-        numbers[n], weights[n] = state, values[state, VALUE] - values[state, CHARGED]
-        state = states.following[state]
+    values, numbers = states.values, states_of(states, i)
+    weights = values[:, VALUE][numbers] - values[:, CHARGED][numbers]
     top = weights.max()
     for n in range(len(numbers)):
         # No state is so light that it could never be drawn: its share, divided by its chance, stays finite.

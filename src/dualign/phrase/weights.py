@@ -9,13 +9,14 @@ weight is `log φ(e_ij, f_kl)` (DeNero & Klein 2008, §2). A link that is absent
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from operator import index
 from typing import NamedTuple
 
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError, refusing
 from dualign._core.fields import check_value
 from dualign._search.certificate import ROUNDING
 
@@ -45,6 +46,10 @@ class WeightedPair(NamedTuple):
         """Return the spans of one link."""
         i, j, k, l = self.spans[number].tolist()
         return i, j, k, l
+
+    def score(self, links: Array | None) -> float:
+        """Return the sum of the weights of some links; −∞ for none."""
+        return -np.inf if links is None else float(self.weights[links].sum())
 
 
 class PhraseSearchResult(NamedTuple):
@@ -105,23 +110,20 @@ def weighted_pair(weights: LinkWeights, source_length: int, target_length: int) 
 
 
 def _length(length: int, name: str) -> int:
-    try:
+    what = f"{name}={{length!r}} is not a number of words"
+    with refusing(TypeError, by=UsageError, what=what, length=length):
         number = index(length)
-    except TypeError:
-        raise UsageError(f"{name}={length!r} is not a number of words") from None
     check_value(name, number, least=0)
     return number
 
 
 def _odd_item(weights: LinkWeights) -> str:
     for link, value in weights.items():
-        try:
-            spans = [index(x) for x in link]
+        with suppress(TypeError, ValueError, OverflowError):
             float(value)
-        except (TypeError, ValueError, OverflowError):
-            spans = []
-        if len(spans) != 4:
-            return f"weights has the item {link!r:.60}: {value!r:.30}; expected (i, j, k, l): log weight"
+            if len([index(x) for x in link]) == 4:
+                continue
+        return f"weights has the item {link!r:.60}: {value!r:.30}; expected (i, j, k, l): log weight"
     return "weights has positions that are too large for any sentence"
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign.hmm.model import Model
+from dualign.phrase.external_sort import collapsed
 from dualign.phrase.extraction import EncodedPhrases
 from dualign.text.blocks import Pair
 from dualign.text.links import Alignment
@@ -128,35 +129,27 @@ class LinkCounts:
     """Counts of linked words, in memory for the distinct pairs of words."""
 
     def __init__(self) -> None:
-        self._keys: list[Array] = [np.empty(0, np.uint64)]
-        self._counts: list[Array] = [np.empty(0, np.int64)]
+        self._rows = [np.empty((0, 2), np.uint64)]  # both words in one number, and how often
 
     def add(self, pairs: EncodedPhrases) -> None:
         """Count the links of sentence pairs."""
         owner = np.repeat(np.arange(len(pairs.link_offsets) - 1), np.diff(pairs.link_offsets))
-        at_source = pairs.links[:, 0] + pairs.source_offsets[owner]
-        at_target = pairs.links[:, 1] + pairs.target_offsets[owner]
-        alone_source = np.ones(len(pairs.source), np.bool_)
-        alone_target = np.ones(len(pairs.target), np.bool_)
-        alone_source[at_source] = alone_target[at_target] = False
-        keys = np.concatenate(
-            (
-                pairs.source[at_source].astype(np.uint64) << _SHIFT
-                | pairs.target[at_target].astype(np.uint64),
-                pairs.source[alone_source].astype(np.uint64) << _SHIFT,
-                pairs.target[alone_target].astype(np.uint64),
-            )
-        )
-        keys, counts = np.unique(keys, return_counts=True)
-        self._keys.append(keys)
-        self._counts.append(counts)
-        if sum(map(len, self._keys[1:])) > max(_HELD, len(self._keys[0])):
+        linked, alone = [], []
+        sides = (pairs.source, pairs.source_offsets), (pairs.target, pairs.target_offsets)
+        for (words, offsets), positions in zip(sides, pairs.links.T, strict=True):
+            at = positions + offsets[owner]
+            is_alone = np.ones(len(words), np.bool_)
+            is_alone[at] = False
+            linked.append(words[at].astype(np.uint64))
+            alone.append(words[is_alone].astype(np.uint64))
+        keys = np.concatenate((linked[0] << _SHIFT | linked[1], alone[0] << _SHIFT, alone[1]))
+        self._rows.append(collapsed(np.column_stack((keys, np.ones_like(keys))), 1))
+        if sum(map(len, self._rows[1:])) > max(_HELD, len(self._rows[0])):
             self._unite()
 
     def dictionary(self, source_rank: Array, target_rank: Array) -> WordDictionary:
         """Return the probabilities, with words renumbered: word n becomes `rank[n]`; null keeps 0."""
-        self._unite()
-        keys, counts = self._keys[0], self._counts[0]
+        keys, counts = self._unite().T
         source = source_rank[(keys >> _SHIFT).astype(np.int64)]
         target = target_rank[(keys & np.uint64(0xFFFFFFFF)).astype(np.int64)]
         order = np.lexsort((target, source))
@@ -167,10 +160,9 @@ class LinkCounts:
         begin = np.searchsorted(source, np.arange(int(source_rank.max(initial=0)) + 2))
         return WordDictionary(begin, target, counts / of_source[source], counts / of_target[target])
 
-    def _unite(self) -> None:
-        keys, inverse = np.unique(np.concatenate(self._keys), return_inverse=True)
-        counts = np.bincount(inverse, np.concatenate(self._counts), minlength=len(keys)).astype(np.int64)
-        self._keys, self._counts = [keys], [counts]
+    def _unite(self) -> Array:
+        self._rows = [collapsed(np.concatenate(self._rows), 1)]
+        return self._rows[0]
 
 
 def write_dictionary(

@@ -309,7 +309,7 @@ def print_lines(
 
 
 @part
-def print_number(number: int, digits: int, text: Array, at: int) -> int:
+def print_number(number: int | np.int64, digits: int, text: Array, at: int) -> int:
     """Write a number with at least `digits` digits, and return where it ends."""
     size, rest = 1, number // 10
     while rest > 0:

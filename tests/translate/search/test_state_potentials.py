@@ -10,9 +10,8 @@ import pytest
 from tests.oracles.translation import derivations
 from tests.translate.forests import random_forest, random_model
 
-from dualign._core.alarm import never
 from dualign._core.jit import kernel
-from dualign._core.progress import Clock
+from dualign._core.progress import Clock, never
 from dualign.translate import Hypergraph
 from dualign.translate.lm.trie import follow
 from dualign.translate.search.bigram_pass import boundary_words, compiled_inside_pass, new_chart

@@ -31,9 +31,11 @@ _NAME = re.compile(re.escape(_BEGIN) + r"[0-9a-f]{16}\.tmp")
 
 
 class Temporary:
-    """A new file in a folder; `file` is for the caller to write and close, before it is renamed or not."""
+    """A new file beside `final`, with its permissions; `file` is for the caller to write and close, before
+    it is renamed or not."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, final: str) -> None:
+        self.final, folder = final, os.path.dirname(final)
         _clean(folder)
         self._holder: int | None = None
         while True:
@@ -41,6 +43,7 @@ class Temporary:
             try:
                 self.file = open(self.path, "xb")  # noqa: SIM115 - closed by the caller
                 if self._is_ours():
+                    copy_mode(final, self.path)
                     return
                 self.file.close()
             except BaseException:
@@ -48,9 +51,9 @@ class Temporary:
                 raise
             self._release()
 
-    def rename(self, final: str) -> None:
+    def rename(self) -> None:
         """Replace the file `final` by this one."""
-        os.replace(self.path, final)
+        os.replace(self.path, self.final)
         self._release()
 
     def remove(self) -> None:

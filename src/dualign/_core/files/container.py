@@ -38,13 +38,14 @@ import stat
 import struct
 import zlib
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dualign._core.errors import ModelError, UsageError
-from dualign._core.files.streams import open_binary_output
+from dualign._core.errors import ModelError, UsageError, explaining, refusing
+from dualign._core.files.streams import SUFFIXES, open_binary_output, packed_by
 
 FORMAT_VERSION = 1
 """Changes whenever files of the old layout, or readers of the old code, would be misunderstood."""
@@ -56,12 +57,7 @@ _ALIGNMENT = 64
 # A header is a few kilobytes; the bound keeps a foreign file from being read into memory as one.
 _LONGEST_HEADER = 1 << 26
 _DTYPES = ("|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8")
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _FOREIGN = {
-    b"\x1f\x8b": "gzip data; decompress it first",
-    b"BZh": "bzip2 data; decompress it first",
-    b"\xfd7zXZ\0": "xz data; decompress it first",
-    b"\x28\xb5\x2f\xfd": "zstd data; decompress it first",
     b"PK\x03\x04": "a zip archive, as NumPy and PyTorch write",
     b"\x93NUMPY": "a NumPy array",
     b"\x80": "a Python pickle, which dualign never reads",
@@ -108,22 +104,35 @@ def read_container(
     header, end = _read_header(name, content)
     arrays = {}
     for key, dtype, shape, begin, checksum in _places(name, header["arrays"], end):
-        _expect_zeros(name, content, end, begin)
+        _check(not any(content[end:begin]), name, f"bytes {end} to {begin - 1} should be zero")
         end = begin + math.prod(shape) * dtype.itemsize
-        if end > len(content):
-            raise _truncated(name, f"array `{key}` should end at byte {end}, the file does at {len(content)}")
+        _check_end(end, content, name, f"array `{key}`")
         if only is not None and key not in only:
             continue
-        if zlib.crc32(content[begin:end]) != checksum:
-            raise _corrupt(name, f"array `{key}` does not match its checksum")
+        whole = zlib.crc32(content[begin:end]) == checksum
+        _check(whole, name, f"array `{key}` does not match its checksum")
         try:
             arrays[key] = np.ndarray(shape, dtype, content, begin)
         except (ValueError, OverflowError) as error:
             # Too many axes, or an empty array with other axes beyond all bounds.
-            raise _corrupt(name, f"array `{key}` has an impossible shape: {error}") from None
-    if end != len(content):
-        raise _corrupt(name, f"{len(content) - end} bytes follow its last array")
+            raise _damaged(name, f"array `{key}` has an impossible shape: {error}") from None
+    _check(end == len(content), name, f"{len(content) - end} bytes follow its last array")
     return header["user"], arrays
+
+
+def _damaged(name: str, what: str, damage: str = "corrupt") -> ModelError:
+    return ModelError(f"the model file is {damage}: {what}; copy it again or train it again", place=name)
+
+
+def _check(right: bool, name: str, what: str, damage: str = "corrupt") -> None:
+    """Refuse a file that is damaged."""
+    if not right:
+        raise _damaged(name, what, damage)
+
+
+def _check_end(end: int, content: memoryview, name: str, what: str) -> None:
+    text = f"{what} should end at byte {end}, the file does at {len(content)}"
+    _check(end <= len(content), name, text, "truncated")
 
 
 def is_model_file(path: str) -> bool:
@@ -151,7 +160,7 @@ def checked_path(path: str | os.PathLike[str]) -> str:
     name = os.fspath(path)
     if name == "-":
         raise UsageError("a model cannot go through standard input or output; name a file")
-    if name.endswith(_COMPRESSED):
+    if name.endswith(tuple(SUFFIXES.values())):
         raise UsageError(
             f"{name}: a model is not compressed, so that processes can map it to memory; "
             f"give one that is not, without {os.path.splitext(name)[1]}"
@@ -187,11 +196,10 @@ def _header_text(name: str, header: Mapping[str, Any], arrays: Mapping[str, NDAr
             "shape": array.shape,
         }
         offset += array.nbytes
-    try:
+    too_much = "the model's header is more than JSON can hold: {cause}"
+    with refusing(TypeError, ValueError, RecursionError, by=UsageError, what=too_much, place=name):
         # Escaping all but ASCII also keeps lone surrogates, which UTF-8 has no bytes for.
         text = json.dumps({"arrays": places, "user": dict(header)}, sort_keys=True, allow_nan=False).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"{name}: the model's header is more than JSON can hold: {error}") from None
     if len(text) > _LONGEST_HEADER:
         raise UsageError(
             f"{name}: a header of {len(text)} bytes is too long, the limit is {_LONGEST_HEADER}; "
@@ -206,32 +214,18 @@ def _aligned(position: int) -> int:
 
 def _content(name: str, mapped: bool) -> memoryview:
     """Return the bytes of a file: a copy in memory, or the file itself, where writing changes a copy."""
-    try:
-        with open(name, "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise ModelError(f"{name}: not a regular file, which a model must be; copy it to one")
-            if status.st_size == 0:
-                raise _truncated(name, "it is empty")
-            if mapped:
-                return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
-            room = np.empty(status.st_size + _ALIGNMENT, np.uint8)
-            begin = -room.ctypes.data % _ALIGNMENT
-            content = room[begin : begin + status.st_size].data
-            return content[: file.readinto(content)]
-    except FileNotFoundError:
-        raise ModelError(f"{name}: no such model file; check the path, or train one") from None
-    except IsADirectoryError:
-        raise ModelError(f"{name}: is a directory; name a model file") from None
-    except PermissionError:
-        raise ModelError(f"{name}: no permission to read; check the rights on it (ls -l)") from None
-    except OSError as error:
-        raise ModelError(f"{name}: cannot read the model: {error.strerror or error}") from None
-    except ModelError:
-        raise
-    except ValueError as error:
-        # `open` raises it for a NUL in the name.
-        raise ModelError(f"{name!r}: cannot read the model: {error}") from None
+    missing = "no such model file; check the path, or train one"
+    with explaining(name, "read the model", ModelError, missing), open(name, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise ModelError(f"{name}: not a regular file, which a model must be; copy it to one")
+        _check(status.st_size > 0, name, "it is empty", "truncated")
+        if mapped:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+        room = np.empty(status.st_size + _ALIGNMENT, np.uint8)
+        begin = -room.ctypes.data % _ALIGNMENT
+        content = room[begin : begin + status.st_size].data
+        return content[: file.readinto(content)]
 
 
 def _read_header(name: str, content: memoryview) -> tuple[dict[str, Any], int]:
@@ -239,35 +233,26 @@ def _read_header(name: str, content: memoryview) -> tuple[dict[str, Any], int]:
     start = bytes(content[: _PREAMBLE.size])
     if not _MAGIC.startswith(start[: len(_MAGIC)]):
         raise ModelError(f"{name}: not a dualign model but {_kind(bytes(content[:512]))}")
-    if len(start) < _PREAMBLE.size:
-        raise _truncated(name, f"it has {len(start)} bytes")
+    _check(len(start) == _PREAMBLE.size, name, f"it has {len(start)} bytes", "truncated")
     _, version, length, checksum = _PREAMBLE.unpack(start)
-    if version > FORMAT_VERSION:
-        raise ModelError(
-            f"{name}: model format {version} is newer than this dualign, which reads {FORMAT_VERSION}; "
-            "upgrade dualign"
-        )
-    if version < FORMAT_VERSION:
-        raise ModelError(
-            f"{name}: model format {version} is older than what this dualign reads, {FORMAT_VERSION}; "
-            "train the model again"
-        )
+    if version != FORMAT_VERSION:
+        newer = f"newer than this dualign, which reads {FORMAT_VERSION}; upgrade dualign"
+        older = f"older than what this dualign reads, {FORMAT_VERSION}; train the model again"
+        raise ModelError(f"{name}: model format {version} is {newer if version > FORMAT_VERSION else older}")
     end = _PREAMBLE.size + length
-    if end > len(content):
-        raise _truncated(name, f"its header should end at byte {end}, the file does at {len(content)}")
-    if length > _LONGEST_HEADER:
-        raise _corrupt(name, f"a header cannot have {length} bytes")
+    _check_end(end, content, name, "its header")
+    _check(length <= _LONGEST_HEADER, name, f"a header cannot have {length} bytes")
     text = bytes(content[_PREAMBLE.size : end])
-    if zlib.crc32(text, zlib.crc32(start[:_SEALED])) != checksum:
-        raise _corrupt(name, "its header does not match its checksum")
+    whole = zlib.crc32(text, zlib.crc32(start[:_SEALED])) == checksum
+    _check(whole, name, "its header does not match its checksum")
     try:
         header = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _corrupt(name, f"its header is not JSON: {error}") from None
+        raise _damaged(name, f"its header is not JSON: {error}") from None
     match header:
         case {"arrays": dict(), "user": dict()}:
             return header, end
-    raise _corrupt(name, "its header lacks `arrays` or `user`")
+    raise _damaged(name, "its header lacks `arrays` or `user`")
 
 
 def _places(
@@ -289,38 +274,24 @@ def _places(
                 "shape": list(shape),
             } if code in _DTYPES and all(type(size) is int and size >= 0 for size in shape):
                 offset = _aligned(offset)
-                if place != offset:
-                    raise _corrupt(name, f"array `{key}` is said to lie where it cannot")
+                _check(place == offset, name, f"array `{key}` is said to lie where it cannot")
                 dtype = np.dtype(code)
                 yield key, dtype, tuple(shape), data + offset, checksum
                 offset += math.prod(shape) * dtype.itemsize
             case _:
-                raise _corrupt(name, f"the description of array `{key}` makes no sense")
-
-
-def _expect_zeros(name: str, content: memoryview, begin: int, end: int) -> None:
-    if any(content[begin:end]):
-        raise _corrupt(name, f"bytes {begin} to {end - 1} should be zero")
+                raise _damaged(name, f"the description of array `{key}` makes no sense")
 
 
 def _kind(start: bytes) -> str:
     """What a foreign file seems to be, from its first bytes."""
+    if (method := packed_by(start)) is not None:
+        return f"{method} data; decompress it first"
     for magic, kind in _FOREIGN.items():
         if start.startswith(magic):
             return kind
-    try:
+    with suppress(UnicodeDecodeError):
         # Not `bytes.decode`: the last character may be cut in two.
         text = codecs.getincrementaldecoder("utf-8")().decode(start)
-    except UnicodeDecodeError:
-        return "some other binary file; check the path"
-    if all(character.isprintable() or character.isspace() for character in text):
-        return "text; a model is what `dualign train` writes"
+        if all(character.isprintable() or character.isspace() for character in text):
+            return "text; a model is what `dualign train` writes"
     return "some other binary file; check the path"
-
-
-def _truncated(name: str, what: str) -> ModelError:
-    return ModelError(f"{name}: the model file is truncated: {what}; copy it again or train it again")
-
-
-def _corrupt(name: str, what: str) -> ModelError:
-    return ModelError(f"{name}: the model file is corrupt: {what}; copy it again or train it again")

@@ -17,46 +17,39 @@ if TYPE_CHECKING:
 
 def remote_names(pattern: str) -> list[str]:
     """The remote files of a pattern, by name."""
-    system, place = _system(pattern)
-    with _explained(pattern, "read"):
+    with _reached(pattern, "read") as (system, place):
         return sorted(system.unstrip_protocol(name) for name in system.glob(place))
 
 
 def remote_size(path: str) -> int:
     """Bytes of a remote file; 0 if that is not known."""
-    system, place = _system(path)
-    with _explained(path, "read"):
+    with _reached(path, "read") as (system, place):
         return int(system.size(place) or 0)
 
 
 def open_remote(path: str) -> BinaryIO:
     """Read a remote file."""
-    system, place = _system(path)
-    with _explained(path, "read"):
+    with _reached(path, "read") as (system, place):
         return system.open(place, "rb")
 
 
 def upload(local: str, path: str) -> None:
     """Write a remote file, whole, as a copy of a local one."""
-    system, place = _system(path)
-    with _explained(path, "write"):
+    with _reached(path, "write") as (system, place):
         system.put_file(local, place)
 
 
-def _system(path: str) -> tuple[Any, str]:
+@contextmanager
+def _reached(path: str, action: str) -> Iterator[tuple[Any, str]]:
+    """The file system of a path, and the place there; whatever it raises is an error that names the file."""
     missing = "needs fsspec, which is not installed; pip install 'dualign[cluster]'"
     with refusing(ImportError, by=UsageError, what=missing, place=path):
         import fsspec
     remedy = "install what fsspec needs for it, such as s3fs or gcsfs"
     with refusing(ImportError, ValueError, by=UsageError, what=f"{{cause}}; {remedy}", place=path):
-        return fsspec.core.url_to_fs(path)
-
-
-@contextmanager
-def _explained(path: str, action: str) -> Iterator[None]:
-    """Whatever a storage service raises, as an error that names the file."""
+        where = fsspec.core.url_to_fs(path)
     try:
-        yield
+        yield where
     except FileNotFoundError:
         raise DataError("no such file; check the path", place=path) from None
     except Exception as error:

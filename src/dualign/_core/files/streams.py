@@ -31,7 +31,7 @@ from itertools import product
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from dualign._core.errors import DataError, UsageError, explaining
-from dualign._core.files.atomic import Temporary, copy_mode, temporary_folder
+from dualign._core.files.atomic import Temporary, temporary_folder
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -230,7 +230,7 @@ def open_binary_output(path: FilePath, *, packed: bool = False, sync: bool = Tru
                 yield stream
             upload(local, path)
         return
-    temporary = final = None
+    temporary = None
     if path in _STANDARD_OUTPUT:
         buffer = getattr(sys.stdout, "buffer", None)
         if buffer is None:
@@ -239,24 +239,19 @@ def open_binary_output(path: FilePath, *, packed: bool = False, sync: bool = Tru
         sink = _Sink("standard output", buffer, owned=False)
     else:
         with explaining(path, "write"):
-            final = _replaceable(path)
-            if final is None:
-                file = open(path, "wb")  # noqa: SIM115 - closed by `_Sink.finish` or `_Sink.abandon`
-            else:
-                temporary = Temporary(os.path.dirname(final))
-                file = temporary.file
+            if (final := _replaceable(path)) is not None:
+                temporary = Temporary(final)
+            file = open(path, "wb") if temporary is None else temporary.file  # noqa: SIM115 - `_Sink` does
         sink = _Sink(path, file, owned=True)
     writer = io.BufferedWriter(sink, _BLOCK)
     try:
-        if temporary is not None and final is not None:
-            copy_mode(final, temporary.path)
         sink.compress(None if packed else _method(path))
         yield writer
         writer.flush()
         sink.finish(sync=sync and temporary is not None)
-        if temporary is not None and final is not None:
+        if temporary is not None:
             with explaining(path, "write"):
-                temporary.rename(final)
+                temporary.rename()
     except BaseException:
         sink.abandon()
         if temporary is not None:

@@ -8,11 +8,10 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from dualign._core.alarm import alarm
 from dualign._core.certified import Certified, Stage
 from dualign._core.errors import UsageError
 from dualign._core.fields import check_value
-from dualign._core.progress import Clock, check_time_limit
+from dualign._core.progress import Clock, alarm, check_time_limit
 from dualign._search.certificate import PRECISION, certify
 from dualign.text.arpa import Arpa, Grams
 from dualign.translate.forest.hypergraph import MOST_EDGES, Derivation, Hypergraph, too_long

@@ -18,10 +18,9 @@ optimum. So the bound falls as long as time allows.
 
 from __future__ import annotations
 
-from dualign._core.alarm import Alarm, never
 from dualign._core.arrays import Array
 from dualign._core.certified import Stage
-from dualign._core.progress import Clock
+from dualign._core.progress import Alarm, Clock, never
 from dualign.translate.lm.trie import Automaton
 from dualign.translate.search.derivations import Incumbents
 from dualign.translate.search.intersection import Table

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dualign._core.alarm import never
 from dualign._core.arrays import Array
-from dualign._core.progress import Clock
+from dualign._core.progress import Clock, never
 from dualign._search.inside import Arcs, best_outside
 from dualign.translate.lm.trie import Automaton
 from dualign.translate.search.cube import cube as cube_kernel

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
 from typing import Any, ClassVar
 
 from dualign._core.errors import DataError, UsageError
@@ -66,30 +66,30 @@ class AlignDirections(Command):
         from dualign._core.files.atomic import temporary_folder
         from dualign.commands.align import Align
 
-        source, target = self.text.source, self.text.target
         load, wanted = self.load, self._wanted()
         if (len(wanted) == 2 or self.after_links) and not self.text.is_regular:
             raise UsageError("the text is read more than once; name files instead of - or a pipe")
         with temporary_folder(self.computing.scratch) as folder:
-            for number, (direction, links, scores) in enumerate(wanted):
-                places = [
-                    os.path.join(folder, f"{direction}.{name}") for name in ("links", "scores", "model")
-                ]
-                first = places[0] if links is None or self.after_links else links
-                second = None if scores is None and not self.after_links else places[1]
+            links, costs, model = (os.path.join(folder, name) for name in ("links", "scores", "model"))
+            for direction, place, scores in wanted:
+                scored = scores is not None or self.after_links
+                first = links if place is None or self.after_links else place
+                outputs = Outputs(first, scores=costs if scored else None)
                 how: dict[str, Any] = {**self.options, **DIRECTION, "symmetrize": direction}
                 if load is not None:
                     how = {name: value for name, value in how.items() if name not in ("model", "null")}
-                    how |= {"load": load, "outputs": Outputs(first, scores=second)}
+                    how["load"] = load
                 else:
-                    load = self.save or (places[2] if number + 1 < len(wanted) else None)
-                    how |= {"evidence": self.evidence, "outputs": Outputs(first, load, scores=second)}
-                aligner = Align.of(source, target, computing=self.computing, **how).run(tell)
+                    load = self.save or (model if len(wanted) == 2 else None)
+                    how["evidence"], outputs = self.evidence, replace(outputs, model=load)
+                verb = Align.of(text=self.text, outputs=outputs, computing=self.computing, **how)
+                cutting = verb.run(tell).cutting
                 if scores is not None:
-                    _write_costs(places[1], scores, direction)
-                if self.after_links and links is not None:
-                    text = TextFiles(source, target, errors=self.computing.errors, cutting=aligner.cutting)
-                    _write_after_links(places[0], places[1], text, links, direction)
+                    with open_output(scores) as stream:
+                        stream.writelines(f"{-value:g}\n" for value in _scores(costs, direction))
+                if self.after_links and place is not None:
+                    text = replace(self.text, errors=self.computing.errors, cutting=cutting)
+                    _write_after_links(links, costs, text, place, direction)
 
 
 def _scores(path: str, direction: str) -> Iterator[float]:
@@ -98,11 +98,6 @@ def _scores(path: str, direction: str) -> Iterator[float]:
 
     column = 0 if direction == "forward" else 1
     return (float(line.split("\t")[column]) for line in read_lines(path))
-
-
-def _write_costs(scores: str, output: str, direction: str) -> None:
-    with open_output(output) as stream:
-        stream.writelines(f"{-value:g}\n" for value in _scores(scores, direction))
 
 
 def _write_after_links(links: str, scores: str, text: TextFiles, output: str, direction: str) -> None:

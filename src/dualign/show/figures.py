@@ -18,6 +18,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
 from dualign._core.files.streams import FilePath, open_binary_output
@@ -204,21 +206,18 @@ def posterior_figure(
     figure = _sized(source, target, rows, 2, len(marks))
     grid = figure.subplots(rows, 2, squeeze=False)
     names = ("target words choose", "source words choose")
-    for stage in range(rows):
-        for direction in range(2):
-            axes = grid[stage][direction]
-            when = f"after {projection} projection" if stage else "before projection" if rows == 2 else ""
-            _frame(axes, source, target, ": ".join(filter(None, (when, names[direction]))))
-            _squares(axes, gold)
-            values, before = posteriors[stage, direction], posteriors[0, direction]
-            for i in range(len(source)):
-                for j in range(len(target)):
-                    p, change = float(values[i, j]), float(values[i, j] - before[i, j])
-                    if p < VISIBLE and change > -CHANGE:
-                        continue
-                    lost = change <= -CHANGE
-                    colour = ORANGE if lost else BLUE if change >= CHANGE else INK
-                    _circle(axes, i, j, max(p, VISIBLE), fill=not lost, colour=colour)
+    for stage, direction in np.ndindex(rows, 2):
+        axes = grid[stage][direction]
+        when = f"after {projection} projection" if stage else "before projection" if rows == 2 else ""
+        _frame(axes, source, target, ": ".join(filter(None, (when, names[direction]))))
+        _squares(axes, gold)
+        values, before = posteriors[stage, direction], posteriors[0, direction]
+        for i, j in np.ndindex(len(source), len(target)):
+            p, change = float(values[i, j]), float(values[i, j] - before[i, j])
+            lost = change <= -CHANGE
+            if p >= VISIBLE or lost:
+                colour = ORANGE if lost else BLUE if change >= CHANGE else INK
+                _circle(axes, i, j, max(p, VISIBLE), fill=not lost, colour=colour)
     _legend(figure, marks)
     return figure
 

@@ -19,7 +19,7 @@ from dualign._core.threads import available
 from dualign.decode.decoders import MOST_CELLS
 from dualign.engines.threads import ThreadsEngine, posteriors_of_part
 from dualign.hmm.encoding import CHUNK, EncodedText, parts_of
-from dualign.hmm.model import Model, Vocabulary
+from dualign.hmm.model import Model
 from dualign.hmm.posteriors import matrices_of
 from dualign.text.blocks import Pair
 
@@ -96,39 +96,24 @@ class ModelView:
         for pair in pairs:
             for words, known in zip(pair, seen, strict=True):
                 known.update(map(str.lower, words) if lower else words)
-        there = _best(model, 0, _chosen(seen[0], model.source))
-        back = _best(model, 1, _chosen(seen[1], model.target))
-        return (_as_lines(there, model.source, model.target), _as_lines(back, model.target, model.source))
+        return _candidates(model, 0, seen[0]), _candidates(model, 1, seen[1])
 
 
-def _chosen(words: set[str], vocabulary: Vocabulary) -> Array:
-    """Return whether each word of a vocabulary is among the given ones: bool."""
-    return np.array([word in words for word in vocabulary.words], bool)
-
-
-def _best(model: Model, side: int, wanted: Array) -> Iterator[tuple[int, Array, Array]]:
-    """Yield the wanted words of a side, the best translations of each, and their probabilities."""
+def _candidates(model: Model, side: int, seen: set[str]) -> list[str]:
+    """Return the best translations of the words of a side that are among the given ones."""
     lexicon, table = model.lexicon, model.distributions
     owner = np.repeat(np.arange(len(lexicon.rows) - 1), np.diff(lexicon.rows))
     word, other = (owner, lexicon.columns) if side == 0 else (lexicon.columns, owner)
-    kept = np.flatnonzero(wanted[word])
-    value = table[kept, side]
-    order = kept[np.lexsort((other[kept], -value, word[kept]))]
+    own, others = (model.source, model.target) if side == 0 else (model.target, model.source)
+    kept = np.flatnonzero(np.array([each in seen for each in own.words], bool)[word])
+    order = kept[np.lexsort((other[kept], -table[kept, side], word[kept]))]
     words, starts = np.unique(word[order], return_index=True)
-    ends = np.append(starts, len(order))[1:]
-    for v, begin, end in zip(words.tolist(), starts.tolist(), ends.tolist(), strict=True):
-        best = order[begin : min(end, begin + CANDIDATES)]
-        yield v, other[best], table[best, side]
-
-
-def _as_lines(
-    entries: Iterable[tuple[int, Array, Array]], vocabulary: Vocabulary, others: Vocabulary
-) -> list[str]:
     lines = []
-    for v, best, values in entries:
-        pairs = zip(best.tolist(), values.tolist(), strict=True)
+    for v, entries in zip(words.tolist(), np.split(order, starts[1:]), strict=False):
+        best = entries[:CANDIDATES]
+        pairs = zip(other[best].tolist(), table[best, side].tolist(), strict=True)
         found = (f"{others.words[w]}\t{round(1000 * p)}" for w, p in pairs)
-        lines.append("\t".join([vocabulary.words[v], *found]))
+        lines.append("\t".join([own.words[v], *found]))
     return lines
 
 

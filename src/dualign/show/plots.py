@@ -26,8 +26,7 @@ def curve_figure(
     curves: Mapping[str, Curve], points: Mapping[str, Evaluation] | None = None, title: str = ""
 ) -> Figure:
     """Draw precision against recall as the threshold falls; a system without probabilities is one point."""
-    figure = new_figure(5.2, 4.2)
-    axes = figure.subplots()
+    figure, axes = _axes(5.2, 4.2, "recall of sure links", "precision")
     styles = cycle(STYLES)
     lows = []
     for name, curve in curves.items():
@@ -41,8 +40,6 @@ def curve_figure(
         label = f"{name} (AER {100 * point.aer:.1f} %)"
         axes.plot([point.recall], [point.precision], color=colour, marker=marker, linestyle="", label=label)
         lows.append(point.precision)
-    axes.set_xlabel("recall of sure links")
-    axes.set_ylabel("precision")
     axes.set_xlim(0, 1.005)
     axes.set_ylim(max(0.0, np.floor(10 * min(lows, default=0.0)) / 10), 1.005)
     axes.set_title(title)
@@ -54,15 +51,12 @@ def curve_figure(
 def calibration_figure(systems: Mapping[str, Calibration]) -> Figure:
     """Draw the share of links that are right against their probability; calibrated ones lie on the grey
     line."""
-    figure = new_figure(4.6, 4.2)
-    axes = figure.subplots()
+    figure, axes = _axes(4.6, 4.2, "probability of a link", "share in gold")
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, zorder=0, label="calibrated")
     for (name, found), (colour, dashes, marker) in zip(systems.items(), cycle(STYLES), strict=False):
         label = f"{name} ({number_of(found.links, 'links')}, error {100 * found.error():.1f} %)"
         style = {"color": colour, "linestyle": dashes, "marker": marker, "label": label}
         axes.plot(found.probability, found.right, **style)
-    axes.set_xlabel("probability of a link")
-    axes.set_ylabel("share in gold")
     axes.set_xlim(0, 1.01)
     axes.set_ylim(0, 1.01)
     axes.set_aspect("equal")
@@ -79,14 +73,9 @@ def trace_figure(traces: Mapping[str, Trace]) -> Figure:
         rounds = np.arange(1, len(values) + 1)
         # A line needs two points: one round is a mark. Bound and score are often equal then.
         bound, score = ("s", "+") if len(values) == 1 else ("", "")
-        axes.plot(
-            rounds, values[:, 0], color=colour, linestyle="--", marker=bound, fillstyle="none", markersize=9,
-            label=f"{name}: bound",
-        )  # fmt: skip
-        axes.plot(
-            rounds, values[:, 1], color=colour, linestyle="-", marker=score, markersize=9,
-            label=f"{name}: best score",
-        )  # fmt: skip
+        marks = {"color": colour, "markersize": 9}
+        axes.plot(rounds, values[:, 0], "--", marker=bound, fillstyle="none", label=f"{name}: bound", **marks)
+        axes.plot(rounds, values[:, 1], "-", marker=score, label=f"{name}: best score", **marks)
     if max(map(len, traces.values()), default=0) == 1:
         axes.set_xlim(0.5, 1.5)
         axes.set_xticks([1])
@@ -121,8 +110,7 @@ def cost_figure(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: 
     """Draw cost against size on logarithmic scales; the grey line of slope one shows proportional cost."""
     from matplotlib.ticker import NullFormatter
 
-    figure = new_figure(5.2, 3.8)
-    axes = figure.subplots()
+    figure, axes = _axes(5.2, 3.8, x, y)
     starts = []
     for (name, points), (colour, dashes, marker) in zip(series.items(), cycle(STYLES), strict=False):
         values = np.array(sorted(points))
@@ -131,28 +119,28 @@ def cost_figure(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: 
         axes.plot(values[:, 0], values[:, 1], color=colour, linestyle=dashes, marker=marker, label=name)
         starts.append(values)
     every = np.concatenate(starts)
-    low, high = every[:, 0].min(), every[:, 0].max()
-    anchor = starts[0][0]
-    ends = np.array([low, high])
-    line = anchor[1] * ends / anchor[0]
-    axes.plot(ends, line, color=GREY, linewidth=0.8, zorder=0, label="proportional")
+    anchor, ends = starts[0][0], np.array([every[:, 0].min(), every[:, 0].max()])
+    axes.plot(ends, anchor[1] * ends / anchor[0], color=GREY, linewidth=0.8, zorder=0, label="proportional")
     axes.set_xscale("log")
     axes.set_yscale("log")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter("{x:,g}")  # matplotlib's own powers of ten would need its formulas
         axis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
     axes.legend()
     return figure
 
 
-def _by_round(y: str) -> tuple[Figure, Axes]:
-    figure = new_figure(5.2, 3.6)
+def _axes(width: float, height: float, x: str, y: str) -> tuple[Figure, Axes]:
+    figure = new_figure(width, height)
     axes = figure.subplots()
-    axes.set_xlabel("round")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlabel(x)
     axes.set_ylabel(y)
+    return figure, axes
+
+
+def _by_round(y: str) -> tuple[Figure, Axes]:
+    figure, axes = _axes(5.2, 3.6, "round", y)
+    axes.xaxis.get_major_locator().set_params(integer=True)
     return figure, axes
 
 

@@ -6,14 +6,14 @@ Words are counted in lower case. All links lie in flat arrays, and every number 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dualign._core.arrays import Array
 from dualign.text.blocks import Pair
-from dualign.text.corpus import Bitext, GrowingVocabulary, Sentences, encode
-from dualign.text.links import Alignment, Link
+from dualign.text.corpus import GrowingVocabulary, encode
+from dualign.text.links import Alignment, Links
 
 MOST_FERTILE = 6
 """This number of links and higher ones are counted together."""
@@ -63,21 +63,18 @@ class UnalignedRun:
 
     def __init__(self, pairs: Iterable[Pair], alignments: Iterable[Alignment]) -> None:
         vocabularies = GrowingVocabulary(), GrowingVocabulary()
-        self.bitext: Bitext = encode(pairs, *vocabularies, lowercase=True)
-        self.words = list(vocabularies[0]), list(vocabularies[1])
-        counts: list[int] = []
-        links: list[Link] = []
-        p: list[float] = []
-        for alignment in alignments:
-            counts.append(len(alignment.links))
-            links += alignment.links
-            p += alignment.probabilities or [np.nan] * len(alignment.links)
-        self.pair = np.repeat(np.arange(len(counts)), counts)
-        self.source, self.target = np.array(links, np.int64).reshape(-1, 2).T
-        self.probability = np.array(p, np.float64)
+        bitext = encode(pairs, *vocabularies, lowercase=True)
+        self.words, self.sentences = tuple(map(list, vocabularies)), (bitext.source, bitext.target)
+        links = Links.of(replace(each, possible=()) for each in alignments)
+        self.pair = np.repeat(np.arange(len(links)), np.diff(links.offsets))
+        without = np.full(len(self.pair), np.nan)
+        self.probability: Array = without if links.probability is None else links.probability
+        sides = zip(self.sentences, (links.source, links.target), strict=True)
+        # Where among all tokens of a side the word of each link stands.
+        self.places = [sentences.offsets[self.pair] + place for sentences, place in sides]
 
     def __len__(self) -> int:
-        return len(self.bitext)
+        return len(self.sentences[0])
 
     @property
     def links(self) -> int:
@@ -86,8 +83,8 @@ class UnalignedRun:
 
     def side(self, which: int) -> SideCounts:
         """Return statistics of the source (0) or the target (1)."""
-        sentences, words = self._sentences(which), self.words[which]
-        fertility = np.bincount(self._places(which), minlength=len(sentences.tokens))
+        sentences, words = self.sentences[which], self.words[which]
+        fertility = np.bincount(self.places[which], minlength=len(sentences.tokens))
         histogram = np.bincount(np.minimum(fertility, MOST_FERTILE), minlength=MOST_FERTILE + 1)
         lengths = sentences.lengths
         return SideCounts(
@@ -118,7 +115,8 @@ class UnalignedRun:
 
     def dictionary(self, count: int) -> list[Entry]:
         """Return the word pairs that are linked most often."""
-        v, w = (self._sentences(side).tokens[self._places(side)].astype(np.int64) for side in (0, 1))
+        sides = zip(self.sentences, self.places, strict=True)
+        v, w = (sentences.tokens[places].astype(np.int64) for sentences, places in sides)
         codes, together = np.unique(v * len(self.words[1]) + w, return_counts=True)
         best = np.lexsort((codes, -together))[:count]
         alone = np.bincount(v, minlength=1), np.bincount(w, minlength=1)
@@ -131,7 +129,7 @@ class UnalignedRun:
 
     def content_words(self, which: int) -> Array:
         """Return which words of a side have a letter and are not frequent: bool (words)."""
-        times = np.bincount(self._sentences(which).tokens, minlength=len(self.words[which]))
+        times = np.bincount(self.sentences[which].tokens, minlength=len(self.words[which]))
         letters = [any(map(str.isalpha, word)) for word in self.words[which]]
         return np.array(letters, bool) & (times <= max(3, FREQUENT * len(self)))
 
@@ -148,9 +146,9 @@ class UnalignedRun:
 
     def unaligned(self, which: int, count: int) -> list[Unaligned]:
         """Return the words of a side that are left without a link most often."""
-        tokens = self._sentences(which).tokens
+        tokens = self.sentences[which].tokens
         linked = np.zeros(len(tokens), bool)
-        linked[self._places(which)] = True
+        linked[self.places[which]] = True
         size = len(self.words[which])
         alone, total = np.bincount(tokens[~linked], minlength=size), np.bincount(tokens, minlength=size)
         best = np.lexsort((np.arange(size), -alone))[:count]
@@ -159,10 +157,3 @@ class UnalignedRun:
             for word in best.tolist()
             if alone[word]
         ]
-
-    def _sentences(self, which: int) -> Sentences:
-        return self.bitext.target if which else self.bitext.source
-
-    def _places(self, which: int) -> Array:
-        """Return where among all tokens of a side the word of each link stands."""
-        return self._sentences(which).offsets[self.pair] + (self.target if which else self.source)

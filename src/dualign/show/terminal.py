@@ -72,18 +72,13 @@ def _groups(shown: Shown) -> tuple[dict[int, int], dict[int, int]]:
     groups: tuple[dict[int, int], dict[int, int]] = {}, {}
     number = 0
     for i, j in shown.links:
-        here, there = groups[0].get(i), groups[1].get(j)
-        if here is None and there is None:
-            groups[0][i] = groups[1][j] = number
-            number += 1
-        elif there is None:
-            assert here is not None
-            groups[1][j] = here
-        elif here is None:
-            groups[0][i] = there
-        elif here != there:
+        there = groups[1].get(j, number)
+        here = groups[0].get(i, there)
+        number += here == number
+        if there not in (here, number):
             for side in groups:
                 side.update({at: here for at, group in side.items() if group == there})
+        groups[0][i] = groups[1][j] = here
     return groups
 
 

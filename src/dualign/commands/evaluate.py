@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -48,6 +48,10 @@ class LinkFile:
 
         found = read_links(self.path, self.format, errors, count=count)
         return map(Alignment.transposed, found) if self.swap else found
+
+
+def _file(file: str | LinkFile, format: str | None = None, swap: bool = False) -> LinkFile:
+    return file if isinstance(file, LinkFile) else LinkFile(file, format, swap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,21 +201,15 @@ class Evaluate(Command):
                 "rare words are counted for one file of links; leave out {source=} and {target=}",
                 source=..., target=...,
             )  # fmt: skip
-        if self.other is not None and self._read(self.gold).path == "-":
+        if self.other is not None and _file(self.gold).path == "-":
             raise UsageError("the gold links are read twice; name a file instead of -")
-
-    def _read(self, file: str | LinkFile) -> LinkFile:
-        return file if isinstance(file, LinkFile) else LinkFile(file, self.format)
 
     def run(self, tell: Reporter) -> Report | PairedReport:
         """Read all links, and measure."""
-        links, gold = self._read(self.links), self.gold
-        if isinstance(self.links, str):
-            links = replace(links, swap=self.swap)
-        if isinstance(gold, str):
-            gold = LinkFile(gold, self.gold_format)
+        links = _file(self.links, self.format, self.swap)
+        gold = _file(self.gold, self.gold_format)
         if self.other is not None:
-            return self._compare(links, self._read(self.other), gold, tell)
+            return self._compare(links, _file(self.other, self.format), gold, tell)
         check_beside(self.words.source, self.words.target)
         return self._report(links, gold, self.words, tell)
 

@@ -22,15 +22,16 @@ from dualign.commands.bundles import (
 )
 from dualign.commands.command import Command
 from dualign.commands.console import Reporter
-from dualign.show.dataset import Files
+from dualign.show.dataset import Files, System
 from dualign.text.checks import number_of
+from dualign.text.links import Alignment
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dualign.measure.curves import LinkScores
-    from dualign.show.dataset import Dataset, System
-    from dualign.text.links import Alignment
+    from dualign.show.figures import FigureMatrix
+    from dualign.text.blocks import Pair
     from dualign.text.reports import Record
 
 FEW = 7
@@ -62,10 +63,22 @@ class TextDrawing(Drawing):
 
     columns: str | None = columns()
 
-    def dataset(self, files: Files, tell: Reporter, model: str | None = None) -> Dataset:
-        """Return what plain copies of the files hold."""
+    def chosen(
+        self, files: Files, line: int, tell: Reporter, model: str | None = None
+    ) -> tuple[Pair, Alignment | None, list[FigureMatrix]]:
+        """Return the pair of that line, its gold links if there are any, and what each system says of it."""
+        from dualign.show.figures import FigureMatrix
+
         with plain_files(files, self.columns, self.computing, tell, model) as plain:
-            return read_all(plain, self.computing)
+            text = read_all(plain, self.computing)
+        if line > len(text):
+            raise UsageError("{line=}: the text has {count}", line=line, count=number_of(len(text), "lines"))
+        n = line - 1
+        systems = [
+            FigureMatrix(system.links[n], None if system.cells is None else system.cells[n], system.name)
+            for system in text.systems
+        ]
+        return text.pairs[n], None if text.gold is None else text.gold[n], systems
 
 
 def _line() -> Any:
@@ -86,17 +99,9 @@ class DrawMatrix(TextDrawing):
     def run(self, tell: Reporter) -> None:
         """Draw a matrix for each system, with gold links if there are any."""
         from dualign.show.figures import FigureMatrix, matrices_figure
-        from dualign.text.links import Alignment
 
-        dataset = self.dataset(self.shown, tell)
-        n = _index(self.line, dataset)
-        reference = None if dataset.gold is None else dataset.gold[n]
-        systems = [
-            FigureMatrix(system.links[n], None if system.cells is None else system.cells[n], system.name)
-            for system in dataset.systems
-        ]
-        matrices = systems or [FigureMatrix(Alignment())]
-        self.write(matrices_figure(*dataset.pairs[n], matrices, reference), tell)
+        pair, gold, systems = self.chosen(self.shown, self.line, tell)
+        self.write(matrices_figure(*pair, systems or [FigureMatrix(Alignment())], gold), tell)
 
 
 @dataclass(frozen=True)
@@ -113,13 +118,9 @@ class DrawPosteriors(TextDrawing):
         """Draw four matrices."""
         from dualign.show.figures import posterior_figure
 
-        dataset = self.dataset(self.shown, tell, self.model)
-        n = _index(self.line, dataset)
+        pair, gold, _ = self.chosen(self.shown, self.line, tell, self.model)
         seen = model_view(self.model, self.projection, self.computing, tell)
-        pair = dataset.pairs[n]
-        reference = None if dataset.gold is None else dataset.gold[n]
-        figure = posterior_figure(*pair, next(seen.of_pairs([pair])), reference, seen.projection)
-        self.write(figure, tell)
+        self.write(posterior_figure(*pair, next(seen.of_pairs([pair])), gold, seen.projection), tell)
 
 
 @dataclass(frozen=True)
@@ -290,7 +291,7 @@ class DrawCost(Drawing):
                     record: Any = parse_json(line, "write an object", finite=True)
                     point = float(record[self.x]), float(record[self.y])
                     if not all(map(isfinite, point)):
-                        raise DataError("not finite")
+                        raise ValueError
                 except (ValueError, TypeError, KeyError, IndexError, OverflowError):
                     raise DataError(
                         f"no JSON object with numbers `{self.x}` and `{self.y}`", place=f"{path}:{number}"
@@ -320,9 +321,3 @@ def _traced(paths: Sequence[str], errors: str) -> list[tuple[str, list[tuple[int
             raise DataError("no traces; a report has them where a pair has the key `trace`", place=path)
         found.append((name, traced))
     return found
-
-
-def _index(line: int, dataset: Dataset) -> int:
-    if line > len(dataset):
-        raise UsageError("{line=}: the text has {count}", line=line, count=number_of(len(dataset), "lines"))
-    return line - 1

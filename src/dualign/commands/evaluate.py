@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError, refusing
 from dualign._core.fields import OptionRecord, arg, bundle, opt
 from dualign.commands.bundles import Computing, ReportFile, check_beside, gold_format, link_format
 from dualign.commands.command import Command
@@ -348,17 +348,9 @@ def _by_frequency(compared: _Compared, links: str, words: Words, errors: str) ->
     text = words.source if words.target is None else f"{words.source} with {words.target}"
     remedy = "give the whole text that was aligned"
     same_length((text, lines), (links, compared.lines), unit="sentence pairs", remedy=remedy)
-    try:
-        return by_frequency(
-            compared.links,
-            compared.gold,
-            *sentences,
-            source_frequencies=frequencies[0],
-            target_frequencies=frequencies[1],
-            rare=words.rare,
-        )
-    except DataError as error:
-        raise DataError(f"{links} with the words of {text}: {error}") from None
+    counted: dict[str, Any] = {"source_frequencies": frequencies[0], "target_frequencies": frequencies[1]}
+    with refusing(DataError, place=f"{links} with the words of {text}"):
+        return by_frequency(compared.links, compared.gold, *sentences, **counted, rare=words.rare)
 
 
 def _percent(rate: float) -> str:

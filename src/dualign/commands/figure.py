@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError, refusing
 from dualign._core.fields import arg, bundle, opt
 from dualign._core.files.streams import named
 from dualign.commands.bundles import (
@@ -287,15 +287,15 @@ class DrawCost(Drawing):
             for number, line in enumerate(read_lines(path, self.computing.errors), 1):
                 if not line.strip():
                     continue
-                try:
+                what = "no JSON object with numbers `{x}` and `{y}`"
+                with refusing(
+                    ArithmeticError, LookupError, TypeError, ValueError,
+                    what=what, place=f"{path}:{number}", x=self.x, y=self.y,
+                ):  # fmt: skip
                     record: Any = parse_json(line, "write an object", finite=True)
                     point = float(record[self.x]), float(record[self.y])
                     if not all(map(isfinite, point)):
                         raise ValueError
-                except (ValueError, TypeError, KeyError, IndexError, OverflowError):
-                    raise DataError(
-                        f"no JSON object with numbers `{self.x}` and `{self.y}`", place=f"{path}:{number}"
-                    ) from None
                 label = name if self.by is None else str(record.get(self.by))
                 if self.by is not None and len(self.measured) > 1:
                     label = f"{name}, {label}"

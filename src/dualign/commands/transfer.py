@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError, refusing
 from dualign._core.fields import arg, bundle, check, opt
 from dualign._core.files.streams import open_output
 from dualign.commands.bundles import Computing, ReportFile, link_format, output, pairs, report_file
@@ -247,14 +247,12 @@ class TransferTags(Transfer):
         number, (source, target, alignment) = item
         given = read_tags(source, column) if source_is_conllu else source.column(FORM)
         links = links_between(source, target, alignment, self.settings, self.place(number))
-        try:
+        # A line of tags is its own place; a CoNLL-U sentence begins at its first word.
+        with refusing(DataError, place=f"{self.source}:{source.line or number}"):
             result, confidence, counts = self.tags.carried(given, len(target), links)
             if not (source_is_conllu or target_is_conllu):
                 return " ".join(result) + "\n", counts
             write_tags(target, column, result, confidence)
-        except DataError as error:
-            # A line of tags is its own place; a CoNLL-U sentence begins at its first word.
-            raise DataError(f"{self.source}:{source.line or number}: {error}") from None
         if not target_is_conllu:
             _identify(target, source if source_is_conllu else None, number)
         return format_sentence(target), counts
@@ -286,10 +284,9 @@ class TransferSpans(Transfer):
         links_inside(alignment.links, len(source.tokens), len(target.tokens), self.place(number))
         links = weighted(alignment, self.threshold)
         content, statuses = carry_record(source, target, links, self.discontinuous, self.gap)
-        try:
+        what, place = "a span has a number too large for JSON", f"{self.source}, pair {number}"
+        with refusing(ValueError, what=what, place=place):
             line = json.dumps(content, ensure_ascii=False, allow_nan=False)
-        except ValueError:
-            raise DataError(f"{self.source}, pair {number}: a span has a number too large for JSON") from None
         return line + "\n", Counter(statuses)
 
 
@@ -321,10 +318,8 @@ class TransferMarkup(Transfer):
         """Return a target line with the tags of the source line."""
         number, (line, text, alignment, *tokens) = item
         place = f"{self.source}:{number}"
-        try:
+        with refusing(DataError, place=place):
             source = parse_markup(line)
-        except DataError as error:
-            raise DataError(f"{place}: {error}") from None
         rest = iter(tokens)
         left = _words(source.text, self.source_tokens, place, rest, number)
         right = _words(text, self.target_tokens, f"{self.target}:{number}", rest, number)

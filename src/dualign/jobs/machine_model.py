@@ -20,20 +20,17 @@ from typing import Any
 
 import numpy as np
 
-from dualign._core.errors import UsageError
+from dualign._core.errors import UsageError, refusing
 from dualign.aligner import Aligner
 from dualign.hmm.model import Vocabulary
 from dualign.hmm.training import Progress
 
-try:
+MISSING = "this adapter needs SIL's machine ({cause}); install it with: pip install sil-machine"
+with refusing(ImportError, by=UsageError, what=MISSING):
     from machine.corpora import AlignedWordPair, ParallelTextCorpus
     from machine.translation import Trainer, TrainStats, WordAlignmentMatrix, WordAlignmentModel
     from machine.translation.word_vocabulary import WordVocabulary
     from machine.utils.progress_status import ProgressStatus
-except ImportError as error:
-    raise UsageError(
-        f"this adapter needs SIL's machine ({error}); install it with: pip install sil-machine"
-    ) from None
 
 Segment = Sequence[str]
 NULL = "NULL"

@@ -16,7 +16,7 @@ from operator import index
 import numpy as np
 from numpy.typing import NDArray
 
-from dualign._core.errors import DataError
+from dualign._core.errors import DataError, refusing
 from dualign._core.fields import check_value
 from dualign.measure.links import LinkSet, as_alignments, rates
 from dualign.text.checks import links_inside, same_length
@@ -159,10 +159,8 @@ def marked(
             for link in links:
                 marks[*link, column] = 1
     else:
-        try:
+        with refusing(TypeError, ValueError, what="expected an array or triples (i, j, score)", place=place):
             triples = [(index(i), index(j), float(score)) for i, j, score in item]
-        except (TypeError, ValueError):
-            raise DataError(f"{place}: expected an array or triples (i, j, score)") from None
         scored = Counter((i, j) for i, j, _ in triples)
         for (i, j), times in scored.items():
             if times > 1:

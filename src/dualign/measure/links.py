@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualign._core.certified import html_table
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError, refusing
 from dualign._core.fields import check_value
 from dualign.text.checks import links_inside, same_length
 from dualign.text.formats.pharaoh import parse_pharaoh
@@ -92,16 +92,11 @@ def _ratio(part: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.floa
 
 def _as_alignment(item: LinkSet, place: str) -> Alignment:
     if isinstance(item, str):
-        try:
+        with refusing(DataError, place=place):
             return parse_pharaoh(item)
-        except DataError as error:
-            raise DataError(f"{place}: {error}") from None
-    try:
+    what = "expected an Alignment, a Pharaoh line or pairs of two integers, not {item!r:.60}"
+    with refusing(TypeError, ValueError, what=what, place=place, item=item):
         found = item if isinstance(item, Alignment) else Alignment.of([(index(i), index(j)) for i, j in item])
-    except (TypeError, ValueError):
-        raise DataError(
-            f"{place}: expected an Alignment, a Pharaoh line or pairs of two integers, not {item!r:.60}"
-        ) from None
     for i, j in found.links + found.possible:
         if i < 0 or j < 0:
             raise DataError(f"{place}: link ({i}, {j}) has a negative position; positions count from 0")

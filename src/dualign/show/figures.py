@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import UsageError
+from dualign._core.errors import UsageError, refusing
 from dualign._core.files.streams import FilePath, open_binary_output
 from dualign.text.links import Alignment, Link
 
@@ -72,11 +72,10 @@ _FONTS = (
 @contextmanager
 def style() -> Iterator[None]:
     """Draw in our style without changing matplotlib's own settings; can decorate a function."""
-    try:
+    what = "figures need matplotlib; install it with: pip install 'dualign[plots]'"
+    with refusing(ImportError, by=UsageError, what=what):
         import matplotlib
         from matplotlib.font_manager import fontManager
-    except ImportError:
-        raise UsageError("figures need matplotlib; install it with: pip install 'dualign[plots]'") from None
     installed = {font.name for font in fontManager.ttflist}
     settings: dict[str, Any] = {
         "font.family": [name for name in _FONTS if name in installed],

@@ -24,7 +24,7 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError, refusing
 from dualign._core.fields import check_value
 from dualign.text.checks import in_step, links_inside
 from dualign.text.formats import NUMBER, REAL
@@ -255,10 +255,8 @@ def remapped(
         every = (*alignment.links, *alignment.possible)
         if work.given not in UNITS:
             links_inside(every, sides[0][0], sides[1][0], place)
-        try:
+        with refusing(DataError, place=place):
             left, right = (moves([link[k] for link in every]) for k, (_, moves) in enumerate(sides))
-        except DataError as error:
-            raise DataError(f"{place}: {error}") from None
         found = _carried(alignment, left.__getitem__, right.__getitem__)
         offsets = work.new in UNITS
         yield format_offsets(OffsetAlignment(*found)) if offsets else pharaoh(Alignment(*found)), None

@@ -173,13 +173,12 @@ def test_what_cannot_be_learnt_from_is_refused(text, order, message):
 def through_kenlm(tmp_path):
     """A model of ours, and the same in KenLM's hands."""
     pytest.importorskip("kenlm", reason="kenlm is not installed (extra `lm`)")
-    from dualign.translate.lm.kenlm import KenlmFile
     from dualign.translate.lm.language_model import KenlmModel
 
     def both(model):
         path = str(tmp_path / "lm.arpa")
         write_arpa(model, path)
-        return LanguageModel.read(path), KenlmModel(KenlmFile(path))
+        return LanguageModel.read(path), KenlmModel.read(path)
 
     return both
 

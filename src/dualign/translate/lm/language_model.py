@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from math import log
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +17,9 @@ from dualign._core.arrays import Array
 from dualign._core.errors import DataError, ModelError, UsageError
 from dualign._core.fields import check_value
 from dualign._core.files.streams import FilePath, open_binary_output, open_input
-from dualign.text.arpa import Arpa, read_arpa
+from dualign.text.arpa import Arpa, Grams, read_arpa
 from dualign.text.utf8 import tokenize
 from dualign.translate.lm import trie
-from dualign.translate.lm.kenlm import KenlmFile
 
 LOG10 = log(10.0)
 _MISSING = -100.0 * LOG10
@@ -58,7 +58,7 @@ class LanguageModel:
         with open_input(path) as stream:
             binary = stream.peek(len(_KENLM)).startswith(_KENLM)
         if binary:
-            return KenlmModel(KenlmFile(path))
+            return KenlmModel.read(path)
         try:
             return cls.of_arpa(read_arpa(path, errors))
         except DataError as error:
@@ -128,15 +128,8 @@ class LanguageModel:
     def scaled(self, weight: float) -> LanguageModel:
         """Return the same model with all logarithms multiplied: its weight in a translation model."""
         check_value("weight", weight, "float")
-        return LanguageModel(
-            self.words,
-            self.first,
-            self.word,
-            self.logprob * weight,
-            self.backoff * weight,
-            self.suffix,
-            self.level,
-        )
+        weighted = self.logprob * weight, self.backoff * weight
+        return LanguageModel(self.words, self.first, self.word, *weighted, self.suffix, self.level)
 
     def among(self, words: Iterable[str]) -> LanguageModel:
         """Return a model whose n-grams of these words can be listed: this one."""
@@ -194,23 +187,44 @@ class LanguageModel:
         backoff = np.where(depth < order, self.backoff[origin], 0.0)
         backoff[0] = 0.0
         lm = trie.Trie(first, label, logprob, backoff, suffix, parent, depth, order)
-        before, after = adjacent.sum(axis=0), adjacent.sum(axis=1)
-        close = trie.close_bounds(lm, before, after)
-        upper = trie.upper_bounds(lm, adjacent, close)
         left = depth == 1
         left[suffix[1 + len(words) :]] = True
-        sums = trie.prefix_sums(parent, upper), trie.prefix_sums(parent, logprob)
         begin, end = np.searchsorted(words, [self.begin, self.end]).tolist()
-        return trie.Automaton(*lm, upper, close, *sums, left, trie.remembered(lm, after), begin, end)
+        state = trie.remembered(lm, adjacent.sum(axis=1))
+        return trie.with_bounds(lm, adjacent, left, state, (begin, end))
 
 
 class KenlmModel(LanguageModel):
-    """A binary model of KenLM; `weight` multiplies its logarithms."""
+    """A model that KenLM holds, through its own package; `weight` multiplies its logarithms.
 
-    def __init__(self, model: KenlmFile, weight: float = 1.0) -> None:
-        self.order = model.order
-        self._model = model
-        self._weight = weight
+    A binary file of KenLM answers queries but lists no n-grams. So for the words of one forest, `among` finds
+    those that exist: an n-gram exists if its first n − 1 words do and KenLM says that it matched all n, and
+    the back-off weight of a context is what separates `p(w | context)` from `p(w | context without its first
+    word)` for a word w that does not follow it. With V words and N n-grams among them that is O(N V) queries.
+    """
+
+    def __init__(self, model: Any, weight: float = 1.0) -> None:
+        self.order = int(model.order)
+        self._model, self._weight = model, weight
+
+    @classmethod
+    def read(cls, path: FilePath, errors: str = "strict") -> KenlmModel:
+        """Read a file that KenLM can read."""
+        path = os.fspath(path)
+        try:
+            import kenlm
+        except ImportError:
+            raise DataError(
+                f"{path}: a binary model of KenLM; install its package (pip install kenlm), or give the ARPA "
+                "file that it was made from"
+            ) from None
+        config = kenlm.Config()
+        config.show_progress = False
+        try:
+            return cls(kenlm.Model(path, config))
+        except (OSError, RuntimeError) as error:
+            reason = str(error).partition("\n")[0]
+            raise DataError(f"{path}: KenLM cannot read this binary model: {reason}") from None
 
     def save(self, path: FilePath) -> None:
         """Refused: there is nothing to save."""
@@ -224,13 +238,57 @@ class KenlmModel(LanguageModel):
     def scores(self, sentences: Sequence[Sequence[str]], *, order: int | None = None) -> list[Array]:
         """Return for each sentence the log-probability of each of its words and of `</s>`; float64."""
         if self.checked_order(order) < self.order:
-            words = {word for sentence in sentences for word in sentence}
-            return self.among(words).scores(sentences, order=order)
-        return [self._model.scores(sentence) * (LOG10 * self._weight) for sentence in sentences]
+            return self.among({word for words in sentences for word in words}).scores(sentences, order=order)
+        found = ([p for p, *_ in self._model.full_scores(" ".join(words))] for words in sentences)
+        return [np.array(log10) * (LOG10 * self._weight) for log10 in found]
 
     def among(self, words: Iterable[str]) -> LanguageModel:
         """Return the part of the model over these words, `<s>`, `</s>` and `<unk>`, in our own form."""
-        result = LanguageModel.of_arpa(self._model.among(words))
+        import kenlm
+
+        model = self._model
+        listed = sorted({word for word in words if word in model} - {"<s>", "</s>", "<unk>"})
+        listed = ["<s>", "</s>", "<unk>", *listed]
+        nothing, start, after = kenlm.State(), kenlm.State(), kenlm.State()
+        model.NullContextWrite(nothing)
+        model.BeginSentenceWrite(start)
+        states: dict[tuple[int, ...], Any] = {(): nothing}
+
+        def state_of(context: tuple[int, ...]) -> Any:
+            if context not in states:  # of an n-gram that the model has not, though it has a longer one
+                states[context] = state = kenlm.State()
+                model.BaseScore(state_of(context[:-1]), listed[context[-1]], state)
+            return states[context]
+
+        contexts: list[tuple[int, ...]] = [()]
+        grams: list[Grams] = []
+        for n in range(1, self.order + 1):
+            rows: list[tuple[int, ...]] = []
+            p: list[float] = []
+            backoff = np.zeros(len(contexts))
+            for at, context in enumerate(contexts):
+                state, rest = state_of(context), state_of(context[1:])
+                if context and state == rest:
+                    continue  # KenLM has dropped the first word: nothing longer begins so
+                known = False
+                for w, word in enumerate(listed[1:], 1):  # <s> follows nothing
+                    full = model.BaseFullScore(state, word, after)
+                    if full.ngram_length == n:
+                        rows.append((*context, w))
+                        p.append(full.log_prob)
+                        states[*context, w], after = after, kenlm.State()
+                    elif not known:
+                        known = True
+                        backoff[at] = full.log_prob - model.BaseScore(rest, word, after)
+            if n == 1:
+                rows.append((0,))
+                p.append(-99.0)
+                states[0,] = start
+            else:
+                grams[-1] = Grams(grams[-1].words, grams[-1].logprob, backoff)
+            grams.append(Grams(np.array(rows, np.int32).reshape(-1, n), np.array(p), np.zeros(len(rows))))
+            contexts = rows
+        result = LanguageModel.of_arpa(Arpa(listed, grams))
         return result if self._weight == 1.0 else result.scaled(self._weight)
 
 
@@ -242,17 +300,14 @@ def _trie(vocabulary: int, grams: list[tuple[Array, Array, Array]]) -> tuple[Arr
     level = [0, 1, 1 + vocabulary]
     keys: list[Array] = [np.empty(0, np.int64), np.empty(0, np.int64)]  # of each depth: parent · V + word
     label = [np.array([-1], np.int32), np.arange(vocabulary, dtype=np.int32)]
-    parents = [np.array([-1], np.int64), np.zeros(vocabulary, np.int64)]
-    values = [np.zeros(1), logprob[at]]
-    weights = [np.zeros(1), backoff[at]]
-    suffixes = [np.zeros(1, np.int32), np.zeros(vocabulary, np.int32)]
+    parents = [np.array([-1], np.int32), np.zeros(vocabulary, np.int32)]
+    values, weights = [np.zeros(1), logprob[at]], [np.zeros(1), backoff[at]]
 
     def node_of(rows: Array) -> Array:
         node = 1 + rows[:, 0].astype(np.int64)
         for depth in range(2, rows.shape[1] + 1):
             key = node * vocabulary + rows[:, depth - 1]
-            place = np.minimum(np.searchsorted(keys[depth], key), len(keys[depth]) - 1)
-            node = level[depth] + place
+            node = level[depth] + np.minimum(np.searchsorted(keys[depth], key), len(keys[depth]) - 1)
         return node
 
     for depth, (words, logprob, backoff) in enumerate(grams[1:], 2):
@@ -265,22 +320,18 @@ def _trie(vocabulary: int, grams: list[tuple[Array, Array, Array]]) -> tuple[Arr
             raise DataError(f"a {depth}-gram comes twice (words {twice.tolist()}); merge the two")
         keys.append(key)
         label.append(words[at, -1].astype(np.int32))
-        parents.append(above[at])
+        parents.append(above[at].astype(np.int32))
         values.append(logprob[at])
         weights.append(backoff[at])
-        suffixes.append(node_of(words[at, 1:]).astype(np.int32))
         level.append(level[-1] + len(key))
-    parent = np.concatenate(parents)
-    size = len(parent)
-    first = np.searchsorted(parent, np.arange(size + 1)).astype(np.int64)
-    first[level[-2] :] = size
-    first[0] = 1
-    value, weight, suffix = np.concatenate(values), np.concatenate(weights), np.concatenate(suffixes)
+    parent, word, depths = np.concatenate(parents), np.concatenate(label), np.array(level, np.int64)
+    first, suffix = trie.linked(parent, word, depths)
+    value, weight = np.concatenate(values), np.concatenate(weights)
     for depth in range(2, len(level) - 1):
         # What was added to close the set: nan so far.
         added = level[depth] + np.flatnonzero(np.isnan(value[level[depth] : level[depth + 1]]))
         value[added] = weight[parent[added]] + value[suffix[added]]
-    return first, np.concatenate(label), value, weight, suffix, np.array(level, np.int64)
+    return first, word, value, weight, suffix, depths
 
 
 def _closed(grams: list[tuple[Array, Array, Array]]) -> list[tuple[Array, Array, Array]]:

@@ -271,6 +271,14 @@ def prefix_sums(parent: Array, value: Array) -> Array:
     return result
 
 
+def with_bounds(lm: Trie, adjacent: Array, left: Array, state: Array, ends: tuple[int, int]) -> Automaton:
+    """Return an automaton; `adjacent` bool (before, after) says which words can follow each other."""
+    close = close_bounds(lm, adjacent.sum(axis=0), adjacent.sum(axis=1))
+    upper = upper_bounds(lm, adjacent, close)
+    sums = prefix_sums(lm.parent, upper), prefix_sums(lm.parent, lm.logprob)
+    return Automaton(*lm, upper, close, *sums, left, state, *ends)
+
+
 def flaw(words: list[str], arrays: Mapping[str, Array]) -> str | None:
     """Return what is wrong with the arrays of a stored model over `words`; None if nothing is."""
     for name, kind in TYPES.items():

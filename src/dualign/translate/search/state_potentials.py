@@ -20,8 +20,7 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
-from dualign.translate.lm import trie
-from dualign.translate.lm.trie import Automaton, find
+from dualign.translate.lm.trie import Automaton, Trie, find, with_bounds
 
 
 class Contexts(NamedTuple):
@@ -165,11 +164,8 @@ def shaped(lm: Automaton, adjacent: Array, potential: Array) -> Automaton:
     backoff = lm.backoff - value + value[lm.suffix]
     logprob[0], backoff[0] = lm.logprob[0], 0.0
     backoff[lm.depth == lm.order] = 0.0
-    weighted = trie.Trie(lm.first, lm.word, logprob, backoff, lm.suffix, lm.parent, lm.depth, lm.order)
-    close = trie.close_bounds(weighted, adjacent.sum(axis=0), adjacent.sum(axis=1))
-    upper = trie.upper_bounds(weighted, adjacent, close)
-    sums = trie.prefix_sums(lm.parent, upper), trie.prefix_sums(lm.parent, logprob)
-    return Automaton(*weighted, upper, close, *sums, lm.left, lm.state, lm.begin, lm.end)
+    weighted = Trie(lm.first, lm.word, logprob, backoff, lm.suffix, lm.parent, lm.depth, lm.order)
+    return with_bounds(weighted, adjacent, lm.left, lm.state, (lm.begin, lm.end))
 
 
 def carried(potential: Array, old: Automaton, lm: Automaton) -> Array:

@@ -40,7 +40,7 @@ from dualign.measure.timing import markdown
 from dualign.measure.translation import bleu
 from dualign.text.brackets import Tree, escaped, parse_tree
 from dualign.translate import Grammar, Hypergraph, LanguageModel, decode
-from dualign.translate.forest.chart import parse
+from dualign.translate.forest.builder import parse
 from dualign.translate.rules.grammar import read_rules
 from dualign.translate.search.baselines.partitions import partitions
 from dualign.translate.system import Translator, train_system

@@ -27,8 +27,7 @@ from dualign.text.blocks import Pair
 from dualign.text.brackets import Tree
 from dualign.text.checks import same_length
 from dualign.text.links import Alignment
-from dualign.translate.forest.builder import Parsed, match
-from dualign.translate.forest.chart import parse
+from dualign.translate.forest.builder import Parsed, match, parse
 from dualign.translate.forest.hypergraph import MOST_WEIGHT, Derivation, Hypergraph
 from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.rules.grammar import Grammar, RuleFile, read_rules, write_rules
@@ -41,7 +40,7 @@ WEIGHTS = {
     "EgivenF": 0.3, "FgivenE": 0.2, "LexEgivenF": 0.2, "LexFgivenE": 0.1, "Rules": -0.1, "Hiero": -0.1,
     "Words": 0.4, "Glue": -0.3, "Copy": -3.0, "LanguageModel": 0.5,
 }  # fmt: skip
-"""Before tuning; the features are those of `rules.hiero` and `forest.chart`, and the language model's log."""
+"""Before tuning; features are those of `rules.hiero` and `forest.builder`, and the language model's log."""
 
 FILES, SETTINGS = ("rules.gz", "model.npz"), "settings.json"
 """Of a folder."""

@@ -10,7 +10,7 @@ from tests.oracles.translation import derivations, hiero_rules
 
 import dualign
 from dualign.text.links import Alignment
-from dualign.translate.forest.chart import parse
+from dualign.translate.forest.builder import parse
 from dualign.translate.rules.grammar import Grammar, Rule, RuleFile, parse_rule, read_rules, write_rules
 from dualign.translate.rules.hiero import Extraction, extract
 

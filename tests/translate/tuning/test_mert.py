@@ -13,7 +13,7 @@ from tests.oracles.translation import derivations
 from tests.translate.forests import random_forest, random_model
 
 from dualign.translate import Grammar, Hypergraph, LanguageModel, decode
-from dualign.translate.forest.chart import parse
+from dualign.translate.forest.builder import parse
 from dualign.translate.mert import NBestFeatures, envelopes, tune_weights
 from dualign.translate.rules.grammar import parse_rule
 from dualign.translate.search.passes import cube_trees

@@ -123,9 +123,6 @@ class Hypergraph:
         self.tail_begin = np.zeros(len(edges) + 1, np.int64)
         np.cumsum([len(tail) for _, tail, _ in edges], out=self.tail_begin[1:])
         self.edge_weight = np.array([weight for _, _, weight in edges], np.float64)
-        self._index()
-
-    def _index(self) -> None:
         self.incoming = np.argsort(self.head, kind="stable").astype(np.int32)
         self.incoming_begin = np.zeros(len(self.labels) + 1, np.int64)
         np.cumsum(np.bincount(self.head, minlength=len(self.labels)), out=self.incoming_begin[1:])
@@ -138,14 +135,9 @@ class Hypergraph:
     @property
     def edges(self) -> list[tuple[int, tuple[int, ...], float]]:
         """`(head, tail, weight)` of each edge."""
-        begins = self.tail_begin.tolist()
-        tail = self.tail.tolist()
-        return [
-            (head, tuple(tail[begins[e] : begins[e + 1]]), weight)
-            for e, (head, weight) in enumerate(
-                zip(self.head.tolist(), self.edge_weight.tolist(), strict=True)
-            )
-        ]
+        tail, begin = self.tail.tolist(), self.tail_begin.tolist()
+        columns = zip(self.head.tolist(), begin[:-1], begin[1:], self.edge_weight.tolist(), strict=True)
+        return [(head, tuple(tail[a:b]), weight) for head, a, b, weight in columns]
 
     def tail_of(self, edge: int) -> list[int]:
         """Return the vertices that edge `edge` puts in place of its head."""
@@ -178,13 +170,11 @@ class Hypergraph:
         tails, begin = self.tail.tolist(), self.tail_begin.tolist()
         incoming, first = self.incoming.tolist(), self.incoming_begin.tolist()
         state = bytearray(len(self.labels))  # 0: not seen, 1: on the way down, 2: done
-        reached: list[int] = []
+        path: list[int] = []
+        finished: list[int] = []
+        reached = 0
         for start in (self.root, *range(len(self.labels))):
-            if state[start]:
-                continue
-            path: list[int] = []
-            stack: list[int] = [start]
-            finished: list[int] = []
+            stack = [start]
             while stack:
                 vertex = stack[-1]
                 if state[vertex]:
@@ -206,9 +196,8 @@ class Hypergraph:
                             )
                         if not state[child]:
                             stack.append(child)
-            if start == self.root:
-                reached = finished
-        return np.array(reached, np.int32)
+            reached = reached or len(finished)
+        return np.array(finished[:reached], np.int32)
 
     # Sums and maxima over all derivations
 
@@ -288,9 +277,9 @@ class Hypergraph:
 
     def weight(self, edges: Sequence[int]) -> float:
         """Return vertex and edge weights of a derivation, added up from its edges."""
-        inner = self.head[list(edges)]
-        parts = (self.edge_weight[list(edges)], self.vertex_weight[inner])
-        return float(sum(map(np.sum, parts)) + np.sum(self.vertex_weight[self.leaves(edges)]))
+        chosen, inner = list(edges), self.vertex_weight[self.head[list(edges)]]
+        parts = self.edge_weight[chosen], inner, self.vertex_weight[self.leaves(chosen)]
+        return float(sum(map(np.sum, parts)))
 
     # Files
 

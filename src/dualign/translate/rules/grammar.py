@@ -148,7 +148,7 @@ class GrammarNode:
 
 
 class Grammar:
-    """Rules in a tree of their source sides, for `dualign.translate.forest.chart.parse`."""
+    """Rules in a tree of their source sides, for `dualign.translate.forest.builder.parse`."""
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.rules: list[Rule] = []

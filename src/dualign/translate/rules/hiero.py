@@ -11,7 +11,7 @@ linked to |
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -106,41 +106,47 @@ def _lexical_weights(words: Array, others: Array, left: Array, right: Array) -> 
 def _rules(
     table: RuleTable, source_words: list[str], target_words: list[str], settings: Extraction
 ) -> Iterator[Rule]:
-    rules = len(table.counts)
-    pool = table.pool.tolist()
-    begin, middle = table.begin.tolist(), table.middle.tolist()
-    numbers: list[Array] = []
-    for starts, ends in ((begin[:-1], middle), (middle, begin[1:])):
-        seen: dict[tuple[int, ...], int] = {}
-        numbers.append(
-            np.array(
-                [seen.setdefault(tuple(pool[a:b]), len(seen)) for a, b in zip(starts, ends, strict=True)]
-            )
-        )
-    if not rules:
-        return
-    source_side, target_side = numbers
-    by_source, by_target = np.bincount(source_side, table.counts), np.bincount(target_side, table.counts)
-    forward = np.log(table.counts / by_source[source_side])
-    backward = np.log(table.counts / by_target[target_side])
-    order = np.lexsort((np.arange(rules), -table.counts, source_side)).tolist()
+    pool, begin, middle = table.pool.tolist(), table.begin.tolist(), table.middle.tolist()
+    sources = (tuple(pool[a:b]) for a, b in zip(begin[:-1], middle, strict=True))
+    targets = (tuple(pool[a:b]) for a, b in zip(middle, begin[1:], strict=True))
     markup = [
         {n for n, word in enumerate(words) if is_markup(word)} for words in (source_words, target_words)
     ]
-    last, taken = -1, 0
-    sides = source_side.tolist()
-    for r in order:
-        taken = taken + 1 if sides[r] == last else 1
-        last = sides[r]
-        codes = pool[begin[r] : middle[r]]
+    for r, *frequencies in ranked(sources, targets, table.counts, settings.limit):
+        codes, right = pool[begin[r] : middle[r]], pool[middle[r] : begin[r + 1]]
         hierarchical = any(code < 0 for code in codes)
-        rare = table.counts[r] < settings.least and (hierarchical or len(codes) > settings.always)
-        if rare or taken > settings.limit:
+        if table.counts[r] < settings.least and (hierarchical or len(codes) > settings.always):
             continue
-        right = pool[middle[r] : begin[r + 1]]
         if markup[0].intersection(codes) or markup[1].intersection(right):
             continue
         source = tuple("[X]" if code < 0 else source_words[code] for code in codes)
         target: list[Symbol] = [-1 - c if c < 0 else target_words[c] for c in right]
-        values = (forward[r], backward[r], table.forward[r], table.backward[r], 1.0, float(hierarchical))
-        yield Rule("X", source, tuple(target), dict(zip(FEATURES, map(float, values), strict=True)))
+        lexical = float(table.forward[r]), float(table.backward[r])
+        yield rule_of("X", source, tuple(target), (*frequencies, *lexical), hierarchical)
+
+
+def ranked(
+    sources: Iterable[Hashable], targets: Iterable[Hashable], counts: Array, limit: int
+) -> Iterator[tuple[int, float, float]]:
+    """Return rules, given by their sides and counts, in the order of their source sides: the `limit` most
+    frequent of each, by number, with the logs of `EgivenF` and `FgivenE`."""
+    source, target = _numbered(sources), _numbered(targets)
+    forward, backward = (np.log(counts / np.bincount(side, counts)[side]) for side in (source, target))
+    order = np.lexsort((-counts, source))
+    # How many rules with the same source side come before.
+    before = np.arange(len(order)) - np.searchsorted(source[order], source[order])
+    for r in order[before < limit].tolist():
+        yield r, float(forward[r]), float(backward[r])
+
+
+def _numbered(sides: Iterable[Hashable]) -> Array:
+    seen: dict[Hashable, int] = {}
+    return np.array([seen.setdefault(side, len(seen)) for side in sides], np.int64)
+
+
+def rule_of(
+    left: str, source: tuple[str, ...], target: tuple[Symbol, ...], logs: Sequence[float], hierarchical: bool
+) -> Rule:
+    """Return a rule with the features above; `logs`: the first four."""
+    values = (*logs, 1.0, float(hierarchical))
+    return Rule(left, source, target, dict(zip(FEATURES, values, strict=True)))

@@ -109,13 +109,6 @@ class Rules(NamedTuple):
 
 
 @part(allocates=False)
-def mixed(code: np.uint64, symbol: int) -> np.uint64:
-    """Return the code of a rule with one more symbol."""
-    code = (code ^ np.uint64(symbol + 4)) * np.uint64(0xBF58476D1CE4E5B9)
-    return code ^ (code >> np.uint64(29))
-
-
-@part(allocates=False)
 def choose_holes(start: Array, i: int, length: int, symbols: int, gap: int, holes: Array) -> int:
     """List all ways to make no, one or two non-terminals in the phrase at source i; return their number.
 
@@ -184,10 +177,11 @@ def write_rule(links: RuleLinks, n: int, pair: PairSpans, i: int, length: int, h
 
 @part(allocates=False)
 def code_of(pair: PairSpans) -> np.uint64:
-    """Return the code of the rule at hand."""
+    """Return the code of the rule at hand; rough counts, and with them relative frequencies, depend on it."""
     code = np.uint64(pair.size[0])
     for q in range(pair.size[1]):
-        code = mixed(code, pair.rule[q])
+        code = (code ^ np.uint64(pair.rule[q] + 4)) * np.uint64(0xBF58476D1CE4E5B9)
+        code ^= code >> np.uint64(29)
     return code
 
 
@@ -265,8 +259,7 @@ def collect(
                         seen.counters[spot] += 1
                         seen.tags[spot] = n + 1
                 elif seen.counters[spot] >= limits.least or (holes[1] == 0 and length <= limits.always):
-                    if is_full(rules, pair):
-                        rules = grown(rules, pair)
+                    rules = with_rule(rules, pair)
                     ahead, back = lexical_weights(pair, i, length, holes)
                     count_rule(rules, pair, code, n, ahead, back)
     return rules
@@ -294,27 +287,16 @@ def count_rule(rules: Rules, pair: PairSpans, code: np.uint64, n: int, ahead: fl
     table.backward[r] = max(table.backward[r], back)
 
 
-@part(allocates=False)
-def is_full(rules: Rules, pair: PairSpans) -> bool:
-    """Return whether there may be no room for the rule at hand."""
-    r, table = rules.numbers[0], rules.table
-    return r >= len(rules.last) or table.begin[r] + pair.size[1] > len(table.pool)
-
-
 @part
-def grown(rules: Rules, pair: PairSpans) -> Rules:
+def with_rule(rules: Rules, pair: PairSpans) -> Rules:
     """Return the rules with room for that at hand."""
-    t, r = rules.table, rules.numbers[0]
-    pool = t.pool
-    if t.begin[r] + pair.size[1] > len(pool):
-        pool = with_room(pool, 2 * len(pool))
-    if r < len(rules.last):
-        table = RuleTable(t.begin, t.middle, pool, t.counts, t.forward, t.backward)
-        return Rules(table, rules.code, rules.last, rules.slots, rules.numbers)
-    room = 2 * r
+    t, r, symbols = rules.table, rules.numbers[0], rules.table.begin[rules.numbers[0]] + pair.size[1]
+    if r < len(rules.last) and symbols <= len(t.pool):
+        return rules
+    room = 2 * max(r, 512)
     table = RuleTable(
-        with_room(t.begin, room + 1), with_room(t.middle, room), pool, with_room(t.counts, room),
-        with_room(t.forward, room), with_room(t.backward, room),
+        with_room(t.begin, room + 1), with_room(t.middle, room), with_room(t.pool, 2 * max(symbols, 4096)),
+        with_room(t.counts, room), with_room(t.forward, room), with_room(t.backward, room),
     )  # fmt: skip
     code = with_room(rules.code, room)
     return Rules(table, code, with_room(rules.last, room), refilled(code, r, room), rules.numbers)
@@ -332,16 +314,11 @@ def count_rules(links: RuleLinks, limits: RuleLimits, seen: RuleSeen) -> RuleTab
         np.zeros((1 + longest**2 + longest**4 // 4, 4), np.int64),
     )  # fmt: skip
     table = RuleTable(
-        np.zeros(1025, np.int64), np.zeros(1024, np.int64), np.empty(8192, np.int32),
-        np.zeros(1024), np.zeros(1024), np.zeros(1024),
+        np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0),
+        np.empty(0),
     )  # fmt: skip
-    rules = Rules(
-        table,
-        np.empty((1024, 1), np.uint64),
-        np.zeros(1024, np.int32),
-        new_slots(1024),
-        np.zeros(1, np.int64),
-    )
+    code, last, numbers = np.empty((0, 1), np.uint64), np.empty(0, np.int32), np.zeros(1, np.int64)
+    rules = Rules(table, code, last, new_slots(1), numbers)
     for roughly in (True, False):
         for n in range(len(links.begin) - 1):
             rules = collect(links, n, limits, pair, seen, rules, roughly)

@@ -19,15 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import log
 from typing import NamedTuple
+
+import numpy as np
 
 from dualign._core.fields import check_value
 from dualign.text.brackets import Tree
 from dualign.text.checks import same_length
 from dualign.text.links import Alignment
 from dualign.translate.rules.grammar import Rule, Symbol, is_markup
-from dualign.translate.rules.hiero import FEATURES, linked_text
+from dualign.translate.rules.hiero import linked_text, ranked, rule_of
 
 Span = tuple[int, int]
 
@@ -95,22 +96,15 @@ def extract_from_trees(
 def _rules(
     table: dict[tuple[tuple[str, ...], tuple[Symbol, ...]], list[float]], settings: TreeExtraction
 ) -> Iterator[Rule]:
-    by_source: dict[tuple[str, ...], float] = {}
-    by_target: dict[tuple[Symbol, ...], float] = {}
-    for (source, target), (count, *_) in table.items():
-        by_source[source] = by_source.get(source, 0) + count
-        by_target[target] = by_target.get(target, 0) + count
-    last: tuple[str, ...] = ()
-    taken = 0
-    for source, target in sorted(table, key=lambda k: (k[0], -table[k][0], tuple(map(str, k[1])))):
-        count, forward, backward, parts = table[source, target]
-        taken = taken + 1 if source == last else 1
-        last = source
-        if taken > settings.limit or (parts > 1 and count < settings.least):
-            continue
-        open_ = float(any(isinstance(symbol, int) for symbol in target))
-        values = log(count / by_source[source]), log(count / by_target[target]), forward, backward, 1.0, open_
-        yield Rule(source[0][1:], source, target, dict(zip(FEATURES, values, strict=True)))
+    keys = sorted(table, key=lambda key: (key[0], tuple(map(str, key[1]))))
+    counts = np.array([table[key][0] for key in keys], np.float64)
+    sources, targets = [source for source, _ in keys], [target for _, target in keys]
+    for r, *frequencies in ranked(sources, targets, counts, settings.limit):
+        source, target = keys[r]
+        count, forward, backward, parts = table[keys[r]]
+        if parts == 1 or count >= settings.least:
+            open_ = any(isinstance(symbol, int) for symbol in target)
+            yield rule_of(source[0][1:], source, target, (*frequencies, forward, backward), open_)
 
 
 def fragments(

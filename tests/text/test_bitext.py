@@ -97,11 +97,11 @@ def test_lower_case_is_that_of_the_words(pairs, threads, tight, in_place):
     assert in_place or readable(text) == before
 
 
-@given(PAIRS, st.integers(0, 6), st.integers(0, 30), st.integers(1, 3))
-def test_pairs_that_fit(pairs, longest, cells, threads):
+@given(PAIRS, st.integers(0, 6), st.integers(0, 30))
+def test_pairs_that_fit(pairs, longest, cells):
     text = numbered(pairs, False)
     sizes = [(len(source), len(target)) for source, target in pairs]
-    assert text.fitting(longest, cells, threads=threads).tolist() == [
+    assert text.fitting(longest, cells).tolist() == [
         0 < a <= longest and 0 < b <= longest and a * b <= cells for a, b in sizes
     ]
     assert text.fitting().tolist() == [a > 0 and b > 0 for a, b in sizes]

@@ -123,7 +123,7 @@ def test_files_that_are_no_archives_are_refused(tmp_path: Path) -> None:
 
 def test_pickles_are_never_read(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", np.array([{"a": 1}], dtype=object))
-    with pytest.raises(DataError, match=r"array `arr_0`: .*Python objects, which are never read"):
+    with pytest.raises(DataError, match=r"a\.npz, arr_0: .*Python objects, which are never read"):
         list(read_matrices(str(tmp_path / "a.npz")))
     folder = tmp_path / "d"
     folder.mkdir()

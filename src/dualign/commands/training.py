@@ -22,11 +22,11 @@ from dualign.hmm.training import NothingToLearn
 from dualign.options import Options
 from dualign.text.blocks import Pair, TextBlock, TextFiles, read_blocks
 from dualign.text.checks import number_of
-from dualign.text.corpus import Bitext, Numbered
+from dualign.text.corpus import SIMILARITY_WEIGHT, Bitext, Numbered
 from dualign.text.gold import Gold
 from dualign.text.numbering import LINES, encode_text
 from dualign.text.sampling import sampled
-from dualign.text.similarities import SIMILARITY_WEIGHT, similarities
+from dualign.text.score_matrices import similarities
 from dualign.text.tokenizing import SAMPLE, Cutting
 
 if TYPE_CHECKING:

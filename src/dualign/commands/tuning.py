@@ -19,11 +19,11 @@ from dualign.measure.links import evaluate
 from dualign.options import STYLES, SYMMETRIZATIONS, Options
 from dualign.text.blocks import Pair, TextFiles, read_blocks, read_pairs
 from dualign.text.checks import links_inside, number_of, same_length
-from dualign.text.corpus import Numbered
+from dualign.text.corpus import SIMILARITY_WEIGHT, Numbered
 from dualign.text.gold import Gold, read_gold
 from dualign.text.links import Alignment
 from dualign.text.numbering import LINES
-from dualign.text.similarities import MOST, SIMILARITY_WEIGHT
+from dualign.text.score_matrices import MOST
 from dualign.text.tokenizing import Cutting
 from dualign.text.utf8 import read_lines
 

@@ -106,7 +106,7 @@ class ThreadsEngine:
 
     def start(self, text: Numbered, max_length: int) -> Numbered:
         with phase("choosing pairs"):
-            chosen = usable(text, max_length, self.threads)
+            chosen = usable(text, max_length)
             if not chosen.any():
                 raise NothingToLearn(len(text))
             # Words that occur only in other pairs are unknown to the model.

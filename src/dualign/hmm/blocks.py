@@ -24,8 +24,7 @@ from dualign._core.jit import kernel, part
 from dualign._core.lanes import prefetch
 from dualign.hmm.jumps import Jumps
 from dualign.hmm.lexicon import Lexicon
-from dualign.text.corpus import Bitext, Pins
-from dualign.text.similarities import Similarities
+from dualign.text.corpus import Bitext, Pins, Similarities
 
 BLOCK_CELLS = 1 << 23
 """Slots of one block: large enough that visiting a word's row pays, small enough to stay near 100 MB."""

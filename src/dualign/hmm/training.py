@@ -368,10 +368,10 @@ def maximised(
     return EMRound(new, float(likelihood - divergence), float(evaluations / pairs))
 
 
-def usable(bitext: Bitext, max_length: int, threads: int = 1) -> Array:
+def usable(bitext: Bitext, max_length: int) -> Array:
     """Which pairs take part in training: none empty, none over the limit, unless there are no others."""
-    short = bitext.fitting(max_length, threads=threads)
-    return short if short.any() else bitext.fitting(cells=LAST_RESORT, threads=threads)
+    short = bitext.fitting(max_length)
+    return short if short.any() else bitext.fitting(cells=LAST_RESORT)
 
 
 def schedule(options: Options, constraints: ConstraintSet | None = None) -> list[str]:

@@ -1,9 +1,7 @@
 """Sentences of numbered words: the flat arrays that kernels read, and the words behind the numbers.
 
-Flat arrays of numbered words, copied in part and renumbered: spans of sentences in parallel.
-
-A side of a text is `tokens` int32 and `offsets` int64, as in `dualign.text.corpus.Sentences`. How the work is
-cut does not depend on the number of threads, and each thread writes to a part of the result of its own.
+Texts are copied in part, and renumbered, by spans of sentences in parallel. How the work is cut does not
+depend on the number of threads, and each thread writes to a part of the result of its own.
 """
 
 from __future__ import annotations
@@ -11,8 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import accumulate, compress, count
+from itertools import compress, count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,16 +20,20 @@ from dualign._core.fields import check_value
 from dualign._core.jit import kernel
 from dualign._core.memory import Workspace, boundless
 from dualign._core.threads import ordered_map, spans
-from dualign.text.similarities import NO_SIMILARITIES, SIMILARITY_WEIGHT, Similarities, similarities
 
 if TYPE_CHECKING:
     from dualign.text.blocks import Pair
     from dualign.text.links import Alignment
 
-
 Ints = npt.NDArray[Any]
 
 _NO_LIMIT = int(np.iinfo(np.int64).max)
+
+SPAN = 1 << 16
+"""Sentences of a piece of work; sixteen times as many tokens."""
+
+SIMILARITY_WEIGHT = 4.0
+"""What similarities of words are multiplied by, by default."""
 
 TIMES = 4
 """Pairs of background text of another kind that a pair to be aligned counts like."""
@@ -153,6 +154,51 @@ UNPINNED = Pins(
 )  # fmt: skip
 
 
+class Similarities(NamedTuple):
+    """What the emissions of some pairs are multiplied by, because their words are known to be similar.
+
+    Pair n has the `factor`s `begin[n]` … `begin[n + 1]`, float32, one for each cell, row by row, or none. A
+    text of which nothing is known has empty arrays.
+    """
+
+    begin: Ints
+    factor: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, pairs: int, factors: Iterable[npt.NDArray[np.float32]]) -> Similarities:
+        """Return those of a text of that many pairs, by matrices (source words, target words) of its first
+        pairs."""
+        flat = [np.ravel(matrix) for matrix in factors]
+        begin = np.zeros(pairs + 1, np.int64)
+        begin[1 : len(flat) + 1] = [len(each) for each in flat]
+        return cls(np.cumsum(begin), np.concatenate([np.zeros(0, np.float32), *flat]))
+
+    def slice(self, begin: int, end: int) -> Similarities:
+        """Return those of the pairs begin..end."""
+        if len(self.begin) == 0:
+            return self
+        a, b = self.begin[begin], self.begin[end]
+        return Similarities(self.begin[begin : end + 1] - a, self.factor[a:b])
+
+    def chosen(self, pairs: npt.NDArray[np.bool_]) -> Similarities:
+        """Return those of the chosen pairs only."""
+        if len(self.begin) == 0:
+            return self
+        sizes = np.diff(self.begin)
+        begin = np.concatenate(([0], np.cumsum(sizes[pairs])))
+        return Similarities(begin, self.factor[np.repeat(pairs, sizes)])
+
+    def repeated(self, times: int, more: int) -> Similarities:
+        """Return those of a text repeated `times` times, then of `more` pairs of which nothing is known."""
+        if len(self.begin) == 0:
+            return self
+        sizes = np.concatenate((np.tile(np.diff(self.begin), times), np.zeros(more, np.int64)))
+        return Similarities(np.concatenate(([0], np.cumsum(sizes))), np.tile(self.factor, times))
+
+
+NO_SIMILARITIES = Similarities(np.zeros(0, np.int64), np.zeros(0, np.float32))
+
+
 @dataclass(frozen=True, slots=True)
 class Bitext:
     """Parallel sentences of numbered words; of some pairs the links may be known, for training, or how
@@ -179,12 +225,13 @@ class Bitext:
         """All pairs, the dropped ones with empty sides."""
         return Bitext(self.source.without(dropped), self.target.without(dropped), similar=self.similar)
 
-    def fitting(
-        self, longest: int = _NO_LIMIT, cells: int = _NO_LIMIT, *, threads: int = 1
-    ) -> npt.NDArray[np.bool_]:
+    def fitting(self, longest: int = _NO_LIMIT, cells: int = _NO_LIMIT) -> npt.NDArray[np.bool_]:
         """Which pairs have words on both sides, at most `longest`, and at most `cells` pairs of words."""
-
-        return fitting(self.source.offsets, self.target.offsets, longest, cells, threads)
+        result = np.empty(len(self), np.bool_)
+        for begin, end in spans(len(self), SPAN):
+            I, J = (np.diff(side.offsets[begin : end + 1]) for side in (self.source, self.target))
+            result[begin:end] = (I > 0) & (J > 0) & (np.maximum(I, J) <= longest) & (cells >= I * J)
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +280,8 @@ class Numbered(Bitext):
     def with_similarities(self, matrices: Iterable[Any], weight: float = SIMILARITY_WEIGHT) -> Numbered:
         """This text with the similarities s of the words of its first pairs, a matrix (source words, target
         words) for each: emissions are multiplied by exp(weight · s), in training and when it is aligned."""
+        from dualign.text.score_matrices import similarities
+
         placed = ((f"matrix {number}", matrix) for number, matrix in enumerate(matrices))
         return replace(self, similar=similarities((self.source.lengths, self.target.lengths), placed, weight))
 
@@ -308,11 +357,15 @@ def _is_lower(words: list[str]) -> bool:
 def _renumbered(
     side: Sentences, number: npt.NDArray[np.int32], threads: int, workspace: Workspace | None, in_place: bool
 ) -> Sentences:
-
     if (number == np.arange(len(number), dtype=np.int32)).all():
         return side
     result = side.tokens if in_place else (workspace or boundless()).empty(len(side.tokens), np.int32)
-    replaced(side.tokens, number, result, threads)
+
+    def replace(span: tuple[int, int]) -> None:
+        replace_tokens(side.tokens[slice(*span)], number, result[slice(*span)])
+
+    for _ in ordered_map(replace, spans(len(result), 16 * SPAN), threads):
+        pass
     return Sentences(result, side.offsets)
 
 
@@ -320,13 +373,31 @@ def _chosen(
     side: Sentences, words: list[str], pairs: npt.NDArray[np.bool_], threads: int, workspace: Workspace | None
 ) -> tuple[Sentences, list[str]]:
     """The chosen sentences of a side, and the words that occur in them."""
+    kept, room = np.flatnonzero(pairs), workspace or boundless()
+    pieces = spans(len(kept), SPAN)
 
-    seen = occurring(side.tokens, side.offsets, pairs, len(words), threads)
+    def look(span: tuple[int, int]) -> Array:
+        seen = np.zeros(len(words), np.bool_)
+        mark_words(side.tokens, side.offsets, kept[slice(*span)], seen)
+        return seen
+
+    seen: Array = np.zeros(len(words), np.bool_)
+    for each in ordered_map(look, pieces, threads):
+        seen |= each
     if seen.all() and pairs.all():
         return side, words
     number = np.cumsum(seen, dtype=np.int32) - np.int32(1)
-    room = workspace or boundless()
-    tokens, offsets = taken(side.tokens, side.offsets, pairs, number, threads, room)
+    offsets = room.empty(len(kept) + 1, np.int64)
+    offsets[0] = 0
+    np.cumsum(side.lengths[kept], out=offsets[1:])
+    tokens = room.empty(int(offsets[-1]), np.int32)
+
+    def take(span: tuple[int, int]) -> None:
+        begin, end = offsets[span[0]], offsets[span[1]]
+        take_sentences(side.tokens, side.offsets, kept[slice(*span)], number, tokens[begin:end])
+
+    for _ in ordered_map(take, pieces, threads):
+        pass
     return Sentences(tokens, offsets), list(compress(words, seen.tolist()))
 
 
@@ -352,72 +423,6 @@ def encode(pairs: Iterable[Pair], source: dict[str, int], target: dict[str, int]
     return Bitext(left, right)
 
 
-SPAN = 1 << 16
-"""Sentences of a piece of work; sixteen times as many tokens."""
-
-
-def replaced(tokens: Array, number: Array, result: Array, threads: int) -> None:
-    """Write `number[token]` for each token; the result may be the tokens themselves."""
-
-    def replace(span: tuple[int, int]) -> None:
-        replace_tokens(tokens[span[0] : span[1]], number, result[span[0] : span[1]])
-
-    for _ in ordered_map(replace, spans(len(tokens), 16 * SPAN), threads):
-        pass
-
-
-def occurring(tokens: Array, offsets: Array, chosen: Array, words: int, threads: int) -> Array:
-    """Which words of a vocabulary of this size occur in the chosen sentences."""
-
-    def look(span: tuple[int, int]) -> Array:
-        seen = np.zeros(words, np.bool_)
-        mark_words(tokens, offsets, chosen, span[0], span[1], seen)
-        return seen
-
-    found: Array = np.zeros(words, np.bool_)
-    for seen in ordered_map(look, spans(len(chosen), SPAN), threads):
-        found |= seen
-    return found
-
-
-def taken(
-    tokens: Array, offsets: Array, chosen: Array, number: Array, threads: int, workspace: Workspace
-) -> tuple[Array, Array]:
-    """Tokens, as `number[token]`, and offsets of the chosen sentences."""
-    cut = spans(len(chosen), SPAN)
-    counts = list(ordered_map(partial(_count, offsets, chosen), cut, threads))
-    firsts = list(accumulate((each[0] for each in counts), initial=0))
-    begins = list(accumulate((each[1] for each in counts), initial=0))
-    new_tokens = workspace.empty(begins[-1], np.int32)
-    new_offsets = workspace.empty(firsts[-1] + 1, np.int64)
-    new_offsets[0] = 0
-
-    def take(k: int) -> None:
-        (begin, end), (first, last), (start, stop) = cut[k], firsts[k : k + 2], begins[k : k + 2]
-        inside = new_offsets[first + 1 : last + 1]
-        take_sentences((tokens, offsets), chosen, begin, end, number, start, (new_tokens[start:stop], inside))
-
-    for _ in ordered_map(take, range(len(cut)), threads):
-        pass
-    return new_tokens, new_offsets
-
-
-def fitting(left: Array, right: Array, longest: int, cells: int, threads: int) -> npt.NDArray[np.bool_]:
-    """Which pairs, given by the offsets of their sides, have words on both and no more than these limits."""
-    result: npt.NDArray[np.bool_] = np.empty(len(left) - 1, np.bool_)
-
-    def judge(span: tuple[int, int]) -> None:
-        mark_fitting(left, right, span[0], span[1], longest, cells, result)
-
-    for _ in ordered_map(judge, spans(len(result), SPAN), threads):
-        pass
-    return result
-
-
-def _count(offsets: Array, chosen: Array, span: tuple[int, int]) -> tuple[int, int]:
-    return count_chosen(offsets, chosen, span[0], span[1])
-
-
 @kernel
 def replace_tokens(tokens: Array, number: Array, result: Array) -> None:
     """Write `number[token]` for each token."""
@@ -426,54 +431,18 @@ def replace_tokens(tokens: Array, number: Array, result: Array) -> None:
 
 
 @kernel
-def mark_words(tokens: Array, offsets: Array, chosen: Array, begin: int, end: int, seen: Array) -> None:
-    """Mark the words of the chosen ones of sentences begin..end."""
-    for n in range(begin, end):
-        if chosen[n]:
-            for k in range(offsets[n], offsets[n + 1]):
-                seen[tokens[k]] = True
+def mark_words(tokens: Array, offsets: Array, kept: Array, seen: Array) -> None:
+    """Mark the words of some sentences."""
+    for n in kept:
+        for k in range(offsets[n], offsets[n + 1]):
+            seen[tokens[k]] = True
 
 
 @kernel
-def count_chosen(offsets: Array, chosen: Array, begin: int, end: int) -> tuple[int, int]:
-    """How many of the sentences begin..end are chosen, and how many tokens they have."""
-    sentences = tokens = 0
-    for n in range(begin, end):
-        if chosen[n]:
-            sentences += 1
-            tokens += offsets[n + 1] - offsets[n]
-    return sentences, tokens
-
-
-@kernel
-def take_sentences(
-    text: tuple[Array, Array],
-    chosen: Array,
-    begin: int,
-    end: int,
-    number: Array,
-    start: int,
-    result: tuple[Array, Array],
-) -> None:
-    """Tokens and ends of the chosen ones of sentences begin..end, which have `start` tokens before them."""
-    tokens, offsets = text
-    new_tokens, new_ends = result
-    filled = sentence = 0
-    for n in range(begin, end):
-        if chosen[n]:
-            for k in range(offsets[n], offsets[n + 1]):
-                new_tokens[filled] = number[tokens[k]]
-                filled += 1
-            new_ends[sentence] = start + filled
-            sentence += 1
-
-
-@kernel
-def mark_fitting(
-    left: Array, right: Array, begin: int, end: int, longest: int, cells: int, result: Array
-) -> None:
-    """Of pairs begin..end, mark those with words on both sides, within the limits on words and cells."""
-    for n in range(begin, end):
-        length, width = left[n + 1] - left[n], right[n + 1] - right[n]
-        most = max(length, width)
-        result[n] = length > 0 and width > 0 and most <= longest and length * width <= cells
+def take_sentences(tokens: Array, offsets: Array, kept: Array, number: Array, result: Array) -> None:
+    """Write `number[token]` for each token of some sentences."""
+    filled = 0
+    for n in kept:
+        for k in range(offsets[n], offsets[n + 1]):
+            result[filled] = number[tokens[k]]
+            filled += 1

@@ -1,4 +1,4 @@
-"""Files of score matrices, one for each sentence pair: `.npz`, a directory of `.npy`, or lines of JSON.
+"""Matrices of scores, one for each sentence pair: `.npz`, a directory of `.npy`, or lines of JSON.
 
 - `scores.npz`, as `numpy.savez(path, *matrices)` writes it: the name of an array ends in its number.
 - A directory: `0.npy`, `1.npy` … or any names that end in a number. Other files in it are ignored.
@@ -7,6 +7,10 @@
 
 Numbers are consecutive and begin with 0 or 1; a missing pair is an error. Rows are source words, columns
 target words. Nothing in a file is executed (no pickles).
+
+`similarities` makes what emissions are multiplied by of matrices that say how similar words are: an emission
+p becomes p · exp(w · s) for the similarity s of its two words, a factor that neither direction normalises, so
+that a word with no similar word is left to null and to the lexicon.
 """
 
 from __future__ import annotations
@@ -15,16 +19,22 @@ import io
 import os
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError, explaining
+from dualign._core.fields import check_value
 from dualign._core.files.streams import FilePath
+from dualign.text.corpus import Similarities
 from dualign.text.tables import parse_json
 from dualign.text.utf8 import parsed, read_lines
+
+MOST = 20.0
+"""The largest |w · s|: kernels compute in single precision."""
 
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})\.npy")
 
@@ -57,55 +67,49 @@ def read_matrices(path: FilePath, errors: str = "strict") -> Iterator[tuple[str,
     """Yield the place of each matrix, for messages, and its content, which is not checked yet."""
     path = os.fspath(path)
     if os.path.isdir(path):
-        return _from_directory(path)
+        return _of_directory(path)
     if path.endswith(".npz"):
-        return _from_archive(path)
+        return _of_archive(path)
     if path.endswith(".npy"):
         raise DataError(f"{path}: one array; name the directory it is in, or an .npz file")
-    return _from_lines(path, errors)
+    matrices = parsed(path, read_lines(path, errors), _of_line)
+    return ((f"{path}:{number}", matrix) for number, matrix in enumerate(matrices, 1))
 
 
-def _from_directory(path: str) -> Iterator[tuple[str, Any]]:
-    try:
-        names = os.listdir(path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot read: {error.strerror or error}") from None
-    for name in _in_order(path, [name for name in names if name.endswith(".npy")]):
+def _of_directory(path: str) -> Iterator[tuple[str, Any]]:
+    with explaining(path, "read"):
+        names = [name for name in os.listdir(path) if name.endswith(".npy")]
+    for name in _in_order(path, names):
         place = os.path.join(path, name)
+        yield place, _array(place, partial(open, place, "rb"))
+
+
+def _of_archive(path: str) -> Iterator[tuple[str, Any]]:
+    with explaining(path, "read"), open(path, "rb") as file:
+        if file.read(6) == b"\x93NUMPY":
+            raise DataError(f"{path}: a single array, not an archive; write it with numpy.savez")
         try:
-            matrix = np.load(place, allow_pickle=False)
-        except (
-            Exception
-        ) as error:  # the header is Python: a parser's errors, memory for a shape that it claims
-            raise DataError(f"{place}: cannot read the array: {_reason(error)}") from None
-        yield place, matrix
+            archive = zipfile.ZipFile(file)
+        except Exception as error:  # whatever is wrong with its list of members
+            raise DataError(f"{path}: not an archive written by numpy.savez: {error}") from None
+        members = {f"{name.removesuffix('.npy')}.npy": name for name in archive.namelist()}
+        for name in _in_order(path, list(members)):
+            place = f"{path}, {name.removesuffix('.npy')}"
+            yield place, _array(place, partial(archive.open, members[name]))
 
 
-def _from_archive(path: str) -> Iterator[tuple[str, Any]]:
+def _array(place: str, opened: Callable[[], Any]) -> Array:
+    content = b""
     try:
-        # Opened here, because NumPy leaves the file open if it is not an archive.
-        with open(path, "rb") as file:
-            archive = np.load(file, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise DataError(f"{path}: a single array, not an archive; write it with numpy.savez")
-            for name in _in_order(path, [f"{name}.npy" for name in archive.files]):
-                key = name.removesuffix(".npy")
-                try:
-                    matrix = archive[key]
-                except Exception as error:
-                    raise DataError(f"{path}: cannot read array `{key}`: {_reason(error)}") from None
-                yield f"{path}, {key}", matrix
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file; check the path") from None
-    except (DataError, UsageError):
-        raise
-    except Exception as error:
-        raise DataError(f"{path}: not an archive written by numpy.savez: {_reason(error)}") from None
-
-
-def _from_lines(path: str, errors: str) -> Iterator[tuple[str, Any]]:
-    for number, content in enumerate(parsed(path, read_lines(path, errors), _of_line), 1):
-        yield f"{path}:{number}", content
+        with opened() as stream:
+            content = stream.read()
+        matrix: Array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+    except Exception as error:  # the header is Python: a parser's errors, memory for a shape that it claims
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        if b"'|O'" in content[:1000]:
+            reason = "it has Python objects, which are never read"
+        raise DataError(f"{place}: cannot read the array: {reason}") from None
+    return matrix
 
 
 def _of_line(line: str) -> Any:
@@ -140,8 +144,41 @@ def _in_order(path: str, names: list[str]) -> list[str]:
     return [found[number] for number in sorted(found)]
 
 
-def _reason(error: BaseException) -> str:
-    if "pickle" in str(error):
-        # NumPy's own message advises to read it in spite of that.
-        return "neither numbers nor an archive, or Python objects, which are never read"
-    return str(error).partition("\n")[0] or type(error).__name__
+def similarities(
+    lengths: tuple[Array, Array], matrices: Iterable[tuple[str, Any]], weight: float
+) -> Similarities:
+    """Return those of a text whose pairs have these `lengths`, source and target, from the matrices of its
+    first pairs, each with its place for messages."""
+    check_value("similarity_weight", weight, least=-MOST, most=MOST)
+    return Similarities.of(len(lengths[0]), _factors(lengths, matrices, weight))
+
+
+def _factors(
+    lengths: tuple[Array, Array], matrices: Iterable[tuple[str, Any]], weight: float
+) -> Iterator[Array]:
+    sizes = list(zip(lengths[0].tolist(), lengths[1].tolist(), strict=True))
+    for number, (place, content) in enumerate(matrices):
+        if number == len(sizes):
+            raise DataError(f"{place}: a matrix too many; the text has {len(sizes):,} pairs")
+        try:
+            matrix = np.asarray(content)
+        except ValueError:  # rows of different lengths
+            matrix = np.empty(0, object)
+        if matrix.dtype.kind not in "biuf":
+            raise DataError(f"{place}: not a matrix of numbers")
+        I, J = sizes[number]
+        if matrix.size == I * J == 0:
+            yield np.zeros(0, np.float32)
+            continue
+        if matrix.shape != (I, J):
+            shown = " × ".join(map(str, matrix.shape))
+            raise DataError(
+                f"{place}: {shown or 'one number'}, but pair {number + 1} has {I} source and {J} target words"
+            )
+        with np.errstate(over="ignore", invalid="ignore"):
+            exponent = weight * matrix.astype(np.float64)
+        if not np.isfinite(exponent).all():
+            raise DataError(f"{place}: a similarity is not a finite number")
+        if not (np.abs(exponent) <= MOST).all():
+            raise DataError(f"{place}: a similarity times the weight {weight:g} is not within {MOST:g} of 0")
+        yield np.exp(exponent).astype(np.float32)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import chain, compress, pairwise
 from math import isnan, nan
-from operator import itemgetter, not_
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from dualign._core.errors import DataError
@@ -79,13 +79,12 @@ class Alignment:
         return Alignment(
             tuple(link for link, _ in links),
             tuple(sorted((j, i) for i, j in self.possible)),
-            None if self.probabilities is None else tuple(p for _, p in links if p is not None),
-            None if self.words is None else (self.words[1], self.words[0]),
+            self.probabilities and tuple(p for _, p in links if p is not None),
+            self.words and (self.words[1], self.words[0]),
             self.id,
         )
 
     def _repr_html_(self) -> str:
-
         return alignment_html({(i, j): (sure, p) for i, j, sure, p in self.marked()}, self.words)
 
     def with_words(self, source: Sequence[str], target: Sequence[str]) -> Alignment:
@@ -132,27 +131,29 @@ class Links:
         import numpy as np
 
         every = list(alignments)
-        offsets = np.zeros(len(every) + 1, np.int64)
-        np.cumsum([len(each.links) + len(each.possible) for each in every], out=offsets[1:])
+        counts = [len(each.links) + len(each.possible) for each in every]
         possible = probability = None
         if any(each.possible for each in every):
-            marked = list(chain.from_iterable(each.marked() for each in every))
-            links: Iterable[Link] = ((i, j) for i, j, _, _ in marked)
-            possible = np.array([not sure for _, _, sure, _ in marked], np.bool_)
-            scores: list[Any] = [nan if p is None else p for _, _, _, p in marked]
+            rows = list(chain.from_iterable(each.marked() for each in every))
+            links: Iterable[Link] = (row[:2] for row in rows)
+            possible = np.array([not sure for _, _, sure, _ in rows], np.bool_)
+            scores: list[Any] = [nan if p is None else p for *_, p in rows]
         else:
             links = chain.from_iterable(each.links for each in every)
             scores = [p for each in every for p in each.probabilities or [nan] * len(each.links)]
         if any(each.probabilities for each in every):
             probability = np.array(scores, np.float64)
-        flat = np.fromiter(chain.from_iterable(links), np.int64, 2 * int(offsets[-1]))
+        flat = np.fromiter(chain.from_iterable(links), np.int64, 2 * sum(counts))
         if len(flat) and flat.max() > np.iinfo(np.int32).max:
             raise DataError(f"a link has position {flat.max()}; positions go up to 2³¹ − 1")
         return cls(
-            offsets, flat[::2].astype(np.int32), flat[1::2].astype(np.int32), probability, possible,
+            np.cumsum([0, *counts]),
+            *flat.astype(np.int32).reshape(-1, 2).T.copy(),
+            probability,
+            possible,
             None if all(each.id is None for each in every) else [each.id for each in every],
             None if all(each.words is None for each in every) else [each.words for each in every],
-        )  # fmt: skip
+        )
 
     @classmethod
     def of_columns(
@@ -187,8 +188,8 @@ class Links:
             known = None if scores is None else scores[begin:end]
             if marks is not None and any(here := marks[begin:end]):
                 possible = tuple(compress(sure, here))
-                sure = list(compress(sure, map(not_, here)))
-                known = None if known is None else list(compress(known, map(not_, here)))
+                inside = [not mark for mark in here]
+                sure, known = list(compress(sure, inside)), known and list(compress(known, inside))
             yield Alignment(
                 tuple(sure),
                 possible,
@@ -214,29 +215,24 @@ class Links:
         if begin == 0 and end >= len(self):
             return self
         offsets = self.offsets[begin : end + 1]
-        a, b = offsets[0], offsets[-1]
         return Links(
-            offsets - a,
-            self.source[a:b],
-            self.target[a:b],
-            None if self.probability is None else self.probability[a:b],
-            None if self.possible is None else self.possible[a:b],
-            None if self.ids is None else self.ids[begin:end],
-            None if self.words is None else self.words[begin:end],
+            offsets - offsets[0],
+            ids=None if self.ids is None else self.ids[begin:end],
+            words=None if self.words is None else self.words[begin:end],
+            **self._columns(slice(offsets[0], offsets[-1])),
         )
 
     def chosen(self, kept: Array) -> Self:
         """The links that are marked, bool (links), of all pairs."""
         import numpy as np
 
-        return replace(
-            self,
-            offsets=np.concatenate(([0], np.cumsum(kept)))[self.offsets],
-            source=self.source[kept],
-            target=self.target[kept],
-            probability=None if self.probability is None else self.probability[kept],
-            possible=None if self.possible is None else self.possible[kept],
-        )
+        offsets = np.concatenate(([0], np.cumsum(kept)))[self.offsets]
+        return replace(self, offsets=offsets, **self._columns(kept))
+
+    def _columns(self, at: Any) -> dict[str, Any]:
+        """What is known of links, by their places."""
+        columns = {name: getattr(self, name) for name in ("source", "target", "probability", "possible")}
+        return {name: None if column is None else column[at] for name, column in columns.items()}
 
     def sure(self) -> Self:
         """The links that are not only possible."""
@@ -276,13 +272,7 @@ class Links:
             return self
         keys = (right, left, pair) if self.probability is None else (-self.probability, right, left, pair)
         order = np.lexsort(keys)
-        in_order = replace(
-            self,
-            source=left[order],
-            target=right[order],
-            probability=None if self.probability is None else self.probability[order],
-            possible=None if self.possible is None else self.possible[order],
-        )
+        in_order = replace(self, **self._columns(order))
         first = later(pair[order], in_order.source, in_order.target)
         return in_order.chosen(np.concatenate(([True], first)))
 
@@ -348,11 +338,12 @@ def alignment_html(marks: Marks, words: tuple[Sequence[str], Sequence[str]] | No
     """HTML without scripts; words are escaped. If the words are unknown, their positions are shown."""
     if words is None:
         sizes = [1 + max((link[side] for link in marks), default=-1) for side in (0, 1)]
-        source, target = ([str(at) for at in range(size)] for size in sizes)
-    else:
-        source, target = map(list, words)
+        words = ([str(at) for at in range(sizes[0])], [str(at) for at in range(sizes[1])])
+        if not marks:
+            return "<p>(no links)</p>"
+    source, target = words
     if not source or not target:
-        return "<p>(no links)</p>" if words is None else "<p>(no words on one side)</p>"
+        return "<p>(no words on one side)</p>"
     draw = _listing if max(len(source), len(target)) > MOST else _matrix
     return draw(source, target, marks)
 

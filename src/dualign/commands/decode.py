@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from itertools import islice
@@ -64,27 +64,6 @@ class MatrixDecoder(OptionRecord):
         """What becomes of negative scores: see `dualign.decode.matchings.api.as_scores`."""
         return "clip" if self.clip else "keep" if self.decoder in SIGNED else "refuse"
 
-    def chooser(self) -> Callable[[Array], Decoded]:
-        """Return how a matrix is decoded by one of `CHOOSERS`."""
-        import numpy as np
-
-        from dualign.decode.matchings.blocks import Decoded
-        from dualign.decode.similarity import CHOOSERS, own_threshold
-        from dualign.text.links import Alignment
-
-        choose, usual = CHOOSERS[self.decoder]
-        threshold = usual if self.threshold is None else self.threshold
-
-        def decode(matrix: Array) -> Decoded:
-            chosen = choose(matrix, threshold)
-            links = tuple((int(i), int(j)) for i, j in np.argwhere(chosen))
-            if self.decoder == "soft-union":
-                worth = float((matrix[chosen] - (threshold or own_threshold(matrix))).sum())
-                return Decoded(Alignment(links), worth, worth)
-            return Decoded(Alignment(links), float(matrix[chosen].sum()), nan)
-
-        return decode
-
     def settings(self) -> dict[str, Any]:
         """Return the keywords of `decode_matrices`."""
         from dualign.decode.matchings.blocks import ORIENTATION
@@ -123,17 +102,17 @@ class Decode(Command):
         check_beside(self.source, self.target)
         with open_output(self.output) as links, ExitStack() as stack:
             details = None if self.report is None else stack.enter_context(open_output(self.report))
-            matrices = self._matrices(self.source, self.target)
+            matrices = self._matrices()
             if self.how.decoder in EXACT:
                 found = _decoded(matrices, self.how.settings(), available(self.computing.threads))
             else:
-                found = _chosen(matrices, self.how.chooser())
+                found = _chosen(matrices, self.how)
             for line, (decoded, seconds) in enumerate(tell.counted(found, "decode"), 1):
                 links.write(f"{decoded.alignment}\n")
                 if details is not None:
                     details.write(json.dumps(_record(line, decoded, seconds)) + "\n")
 
-    def _matrices(self, source: str | None, target: str | None) -> Iterator[Array]:
+    def _matrices(self) -> Iterator[Array]:
         """Return the matrices, each of the size of its sentence pair if there is a text."""
         from dualign.decode.matchings.api import as_scores
         from dualign.text.blocks import read_pairs
@@ -145,11 +124,11 @@ class Decode(Command):
             (place, as_scores(matrix, place, self.how.negative))
             for place, matrix in read_matrices(self.scores, errors)
         )
-        if source is None:
+        if self.source is None:
             yield from (matrix for _, matrix in matrices)
             return
-        text = source if target is None else f"{source} with {target}"
-        streams = (self.scores, matrices), (text, read_pairs(source, target, errors=errors))
+        text = " with ".join(filter(None, (self.source, self.target)))
+        streams = (self.scores, matrices), (text, read_pairs(self.source, self.target, errors=errors))
         both = in_step(*streams, unit="sentence pairs", remedy="give one matrix for each sentence pair")
         for number, ((place, matrix), pair) in enumerate(both, 1):
             lengths = len(pair[0]), len(pair[1])
@@ -164,11 +143,24 @@ class Decode(Command):
             yield matrix
 
 
-def _chosen(matrices: Iterator[Array], decode: Callable[[Array], Decoded]) -> Iterator[tuple[Decoded, float]]:
-    """Return links of each matrix, and the time for it."""
+def _chosen(matrices: Iterator[Array], how: MatrixDecoder) -> Iterator[tuple[Decoded, float]]:
+    """Return links of each matrix by one of `CHOOSERS`, and the time for it."""
+    import numpy as np
+
+    from dualign.decode.matchings.blocks import Decoded
+    from dualign.decode.similarity import CHOOSERS, own_threshold
+    from dualign.text.links import Alignment
+
+    choose, usual = CHOOSERS[how.decoder]
+    threshold = usual if how.threshold is None else how.threshold
     for matrix in matrices:
         clock = Clock()
-        yield decode(matrix), clock.seconds
+        chosen = choose(matrix, threshold)
+        worth, bound = float(matrix[chosen].sum()), nan
+        if how.decoder == "soft-union":
+            worth = bound = float((matrix[chosen] - (threshold or own_threshold(matrix))).sum())
+        links = tuple((i, j) for i, j in np.argwhere(chosen).tolist())
+        yield Decoded(Alignment(links), worth, bound), clock.seconds
 
 
 def _decoded(

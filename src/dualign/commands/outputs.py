@@ -96,9 +96,11 @@ class Printer:
             part = part._replace(ids=self.ids[part.begin.line : part.end.line])
         lines = None
         if text.lines is not None:
-            from dualign.commands.link_places import on_lines
+            from dualign.transfer.positions import placed_links, token_lines
 
-            lines = on_lines(links, text.lines, self.outputs, self.cutting, part.begin)
+            placed = placed_links(links, text.lines, self.cutting, self.outputs.positions, part.begin.line)
+            cut = b"" if self.outputs.tokens is None else token_lines(text.lines, self.cutting)
+            lines = placed, cut
         piece = printed(links, self.outputs, part, clock.seconds, lines)
         return piece if matrices is None else piece._replace(matrices=matrices)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -131,9 +132,9 @@ def _numbers(text: str) -> list[int]:
     """Return the lines that `2,7,9-12` names."""
     numbers: list[int] = []
     for part in text.split(","):
-        low, dash, high = part.strip().partition("-")
-        fits = low.isascii() and low.isdigit() and (not dash or (high.isascii() and high.isdigit()))
-        if not fits or len(low) > 9 or len(high) > 9 or int(low) < 1 or (dash and int(high) < int(low)):
+        match = re.fullmatch(r"\s*([0-9]{1,9})(?:-([0-9]{1,9}))?\s*", part)
+        low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        if not 1 <= low <= high:
             raise UsageError("{lines=}: write line numbers from 1, as in 3, 1-5 or 2,7,9-12", lines=text)
-        numbers += range(int(low), int(high or low) + 1)
+        numbers += range(low, high + 1)
     return numbers

@@ -221,7 +221,7 @@ def load_kernels() -> None:
 def _tokenize(folder: Path) -> None:
     """The built-in tokeniser, and where its tokens are."""
     from dualign.text.simple_tokenizer import simple_cut
-    from dualign.text.token_positions import places_of_tokens
+    from dualign.transfer.positions import places_of_tokens
 
     places_of_tokens(b"a.\n", simple_cut(b"a.\n"), False)
 

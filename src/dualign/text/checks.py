@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from math import inf
-from typing import Any, TypeVar, overload
+from typing import Any
 
 from dualign._core.errors import DataError
 
-_A = TypeVar("_A")
-_B = TypeVar("_B")
 _END: Any = object()
 
 MOST_SKIPPED = 1_000_000
@@ -50,19 +48,6 @@ def same_length(*counts: tuple[str, int], unit: str = "lines", remedy: str = SAM
         raise DataError(f"{(' but ' if len(found) == 2 else ', ').join(found)}; {remedy}")
 
 
-@overload
-def in_step(
-    first: tuple[str, Iterable[_A]],
-    second: tuple[str, Iterable[_B]],
-    /,
-    *,
-    unit: str = ...,
-    remedy: str = ...,
-) -> Iterator[tuple[_A, _B]]: ...
-@overload
-def in_step(
-    *streams: tuple[str, Iterable[Any]], unit: str = ..., remedy: str = ...
-) -> Iterator[tuple[Any, ...]]: ...
 def in_step(
     *streams: tuple[str, Iterable[Any]], unit: str = "lines", remedy: str = SAME_SENTENCES
 ) -> Iterator[tuple[Any, ...]]:

@@ -146,9 +146,11 @@ class Links:
         flat = np.fromiter(chain.from_iterable(links), np.int64, 2 * sum(counts))
         if len(flat) and flat.max() > np.iinfo(np.int32).max:
             raise DataError(f"a link has position {flat.max()}; positions go up to 2³¹ − 1")
+        source, target = flat.astype(np.int32).reshape(-1, 2).T.copy()
         return cls(
             np.cumsum([0, *counts]),
-            *flat.astype(np.int32).reshape(-1, 2).T.copy(),
+            source,
+            target,
             probability,
             possible,
             None if all(each.id is None for each in every) else [each.id for each in every],

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dualign.text.simple_tokenizer import simple_cut
-from dualign.text.token_positions import places_of_tokens
 from dualign.text.tokenizing import words_of
+from dualign.transfer.positions import places_of_tokens
 from dualign.transfer.tokens import locate, overlaps
 
 pytestmark = pytest.mark.kernel

@@ -22,11 +22,11 @@ from dualign.hmm.training import NothingToLearn
 from dualign.options import Options
 from dualign.text.blocks import Pair, TextBlock, TextFiles, read_blocks
 from dualign.text.checks import number_of
-from dualign.text.corpus import SIMILARITY_WEIGHT, Bitext, Numbered
+from dualign.text.corpus import SIMILARITY_WEIGHT, Bitext, Numbered, Similarities
 from dualign.text.gold import Gold
 from dualign.text.numbering import LINES, encode_text
 from dualign.text.sampling import sampled
-from dualign.text.score_matrices import similarities
+from dualign.text.score_matrices import emission_factors
 from dualign.text.tokenizing import SAMPLE, Cutting
 
 if TYPE_CHECKING:
@@ -295,7 +295,8 @@ def with_similarities(
     text: Numbered, matrices: Iterable[tuple[str, Any]], weight: float, path: str, tell: Reporter
 ) -> Numbered:
     """Return the text with the similarities of its pairs, by these matrices, which `path` has."""
-    known = similarities((text.source.lengths, text.target.lengths), matrices, weight)
+    lengths = text.source.lengths, text.target.lengths
+    known = Similarities.of(len(text), emission_factors(lengths, matrices, weight))
     found = int((known.begin[1:] > known.begin[:-1]).sum())
     if not found:
         raise DataError("no matrix for any pair; was it written to the end?", place=path)

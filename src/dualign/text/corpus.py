@@ -280,10 +280,11 @@ class Numbered(Bitext):
     def with_similarities(self, matrices: Iterable[Any], weight: float = SIMILARITY_WEIGHT) -> Numbered:
         """This text with the similarities s of the words of its first pairs, a matrix (source words, target
         words) for each: emissions are multiplied by exp(weight · s), in training and when it is aligned."""
-        from dualign.text.score_matrices import similarities
+        from dualign.text.score_matrices import emission_factors
 
         placed = ((f"matrix {number}", matrix) for number, matrix in enumerate(matrices))
-        return replace(self, similar=similarities((self.source.lengths, self.target.lengths), placed, weight))
+        lengths = self.source.lengths, self.target.lengths
+        return replace(self, similar=Similarities.of(len(self), emission_factors(lengths, placed, weight)))
 
     def times_over(self, background: Numbered) -> int:
         """How many pairs of a background each of these pairs should count like: 1, or `TIMES` if it is text

@@ -8,9 +8,9 @@
 Numbers are consecutive and begin with 0 or 1; a missing pair is an error. Rows are source words, columns
 target words. Nothing in a file is executed (no pickles).
 
-`similarities` makes what emissions are multiplied by of matrices that say how similar words are: an emission
-p becomes p · exp(w · s) for the similarity s of its two words, a factor that neither direction normalises, so
-that a word with no similar word is left to null and to the lexicon.
+Matrices may also say how similar words are, as evidence: an emission p becomes p · exp(w · s) for the
+similarity s of its two words, a factor that neither direction normalises, so that a word with no similar word
+is left to null and to the lexicon.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from dualign._core.arrays import Array
 from dualign._core.errors import DataError, explaining
 from dualign._core.fields import check_value
 from dualign._core.files.streams import FilePath
-from dualign.text.corpus import Similarities
 from dualign.text.tables import parse_json
 from dualign.text.utf8 import parsed, read_lines
 
@@ -144,18 +143,12 @@ def _in_order(path: str, names: list[str]) -> list[str]:
     return [found[number] for number in sorted(found)]
 
 
-def similarities(
-    lengths: tuple[Array, Array], matrices: Iterable[tuple[str, Any]], weight: float
-) -> Similarities:
-    """Return those of a text whose pairs have these `lengths`, source and target, from the matrices of its
-    first pairs, each with its place for messages."""
-    check_value("similarity_weight", weight, least=-MOST, most=MOST)
-    return Similarities.of(len(lengths[0]), _factors(lengths, matrices, weight))
-
-
-def _factors(
+def emission_factors(
     lengths: tuple[Array, Array], matrices: Iterable[tuple[str, Any]], weight: float
 ) -> Iterator[Array]:
+    """Yield what emissions are multiplied by, float32, in the first pairs of a text whose pairs have these
+    `lengths`, source and target: from the similarities of their words, each with its place for messages."""
+    check_value("similarity_weight", weight, least=-MOST, most=MOST)
     sizes = list(zip(lengths[0].tolist(), lengths[1].tolist(), strict=True))
     for number, (place, content) in enumerate(matrices):
         if number == len(sizes):

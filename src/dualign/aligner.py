@@ -296,7 +296,7 @@ class Aligner:
 
     def usable(self, text: Numbered) -> Array:
         """Which pairs of a text take part in training, bool."""
-        return usable(text, self.options.max_length, self.threads)
+        return usable(text, self.options.max_length)
 
     @property
     def cutting(self) -> Cutting:

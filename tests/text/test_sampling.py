@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from dualign._core.errors import DataError, UsageError
 from dualign.text import sampling
 from dualign.text.sampling import as_count, keys_of, sampled
-from dualign.text.utf8 import read_lines
 
 
 def blocks_of(lines: int, cut: int):
@@ -22,7 +21,8 @@ def blocks_of(lines: int, cut: int):
 def draw(lines: int, cut: int, size: int, seed: int, folder: str) -> list[int]:
     with sampled(blocks_of(lines, cut), size, seed, folder) as sample:
         assert sample.lines == lines
-        source, target = (list(read_lines(path)) for path in sample[:2])
+        sides = [b"".join(side) for side in zip(*sample.blocks, strict=True)] or [b"", b""]
+        source, target = (side.decode().split("\n")[:-1] for side in sides)
         assert len(source) == len(target) == sample.size
     assert target == [f"é{n} x" for n in source]
     return [int(n) for n in source]

@@ -20,7 +20,7 @@ from dualign.commands.outputs import note_raw, note_unknown
 from dualign.hmm.model import Model
 from dualign.hmm.training import NothingToLearn
 from dualign.options import Options
-from dualign.text.blocks import Pair, TextBlock, TextFiles, read_blocks
+from dualign.text.blocks import BEGINNING, Pair, Position, TextBlock, TextFiles, read_blocks
 from dualign.text.checks import number_of
 from dualign.text.corpus import SIMILARITY_WEIGHT, Bitext, Numbered, Similarities
 from dualign.text.gold import Gold
@@ -233,9 +233,11 @@ class Trainer:
             if sample.size < size:
                 lines = number_of(sample.lines, "pairs")
                 self.tell.note(f"note: the text has only {lines}; the sample is the whole text")
-            cut = Cutting(ascii=aligner.cutting.ascii)
-            drawn = TextFiles(sample.source, sample.target, errors=self.errors, cutting=cut)
-            return begin, ids, self._number(drawn, read_blocks(drawn, LINES), aligner)
+            # Lines that are known to be good, and cut into tokens.
+            drawn = TextFiles("sample", "sample", cutting=Cutting(ascii=aligner.cutting.ascii))
+            ends = ((Position(source.count(b"\n")), source, target) for source, target in sample.blocks)
+            read = (TextBlock(BEGINNING, *block, drawn) for block in ends)
+            return begin, ids, self._number(drawn, read, aligner)
 
     def _number(self, text: TextFiles, blocks: Iterable[TextBlock], aligner: Aligner) -> Numbered:
         """Number the words of a text."""

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,10 +57,10 @@ def read_arpa(path: FilePath, errors: str = "strict") -> Arpa:
     grams = []
     for n, count in enumerate(counts, 1):
         if lines.current != f"\\{n}-grams:":
-            raise lines.error(f"`\\{n}-grams:` was expected, found {lines.current[:40]!r}")
+            raise lines.expected(f"\\{n}-grams:")
         grams.append(_section(lines, n, count, number))
     if lines.current != "\\end\\":
-        raise lines.error(f"`\\end\\` was expected, found {lines.current[:40]!r}")
+        raise lines.expected("\\end\\")
     return Arpa(list(number), grams)
 
 
@@ -69,23 +68,23 @@ class _Lines:
     """Lines with their numbers; `current` is stripped, `advance` skips empty ones."""
 
     def __init__(self, path: str, errors: str) -> None:
-        self.path = path
-        self.number = 0
-        self.current = ""
-        self._rest: Iterator[str] = read_lines(path, errors)
+        self.path, self.number, self.current = path, 0, ""
+        self._rest = read_lines(path, errors)
 
     def advance(self) -> str:
         for line in self._rest:
             self.number += 1
-            self.current = line.strip(" \t")
-            if self.current:
-                return self.current
-        raise DataError(
-            f"{self.path}: the model ends early, after line {self.number}; fetch or write it again"
-        )
+            if line := line.strip(" \t"):
+                self.current = line
+                return line
+        what = f"the model ends early, after line {self.number}; fetch or write it again"
+        raise DataError(what, place=self.path)
 
     def error(self, what: str) -> DataError:
-        return DataError(f"{self.path}:{self.number}: malformed ARPA file: {what}")
+        return DataError(f"malformed ARPA file: {what}", place=f"{self.path}:{self.number}")
+
+    def expected(self, what: str) -> DataError:
+        return self.error(f"`{what}` was expected, found {self.current[:40]!r}")
 
 
 def _header(lines: _Lines) -> list[int]:
@@ -98,7 +97,7 @@ def _header(lines: _Lines) -> list[int]:
     while (line := lines.advance()).startswith("ngram"):
         order, equals, count = line[5:].partition("=")
         if not equals or order.strip() != str(len(counts) + 1) or not count.strip().isdecimal():
-            raise lines.error(f"`ngram {len(counts) + 1}=COUNT` was expected, found {line[:40]!r}")
+            raise lines.expected(f"ngram {len(counts) + 1}=COUNT")
         counts.append(int(count))
     if not counts:
         raise lines.error("no line `ngram 1=COUNT`")
@@ -110,9 +109,7 @@ def _section(lines: _Lines, n: int, count: int, number: dict[str, int]) -> Grams
     logprob: list[float] = []
     backoff: list[float] = []
     while not _SECTION.fullmatch(line := lines.advance()):
-        fields = line.replace("\t", " ").split(" ")
-        if "" in fields:
-            fields = [field for field in fields if field]
+        fields = [field for field in line.replace("\t", " ").split(" ") if field]
         if not n + 1 <= len(fields) <= n + 2:
             raise lines.error(
                 f"{number_of(len(fields), 'fields')}; a {n}-gram has `log10 {n} words [backoff]`"
@@ -125,16 +122,14 @@ def _section(lines: _Lines, n: int, count: int, number: dict[str, int]) -> Grams
         # Not `>`: NaN must be caught as well.
         if not value <= 0 or not abs(weight) < 1e30:
             raise lines.error(f"log-probability {value:g} or back-off weight {weight:g} is out of range")
+        if n == 1 and fields[1] in number:
+            raise lines.error(f"the word {fields[1]!r} is listed twice")
         if n == 1:
-            word = fields[1]
-            if word in number:
-                raise lines.error(f"the word {word!r} is listed twice")
-            words.append(number.setdefault(word, len(number)))
-        else:
-            try:
-                words.extend([number[word] for word in fields[1 : n + 1]])
-            except KeyError as error:
-                raise lines.error(f"the word {error.args[0]!r} is not among the 1-grams") from None
+            number[fields[1]] = len(number)
+        try:
+            words.extend([number[word] for word in fields[1 : n + 1]])
+        except KeyError as error:
+            raise lines.error(f"the word {error.args[0]!r} is not among the 1-grams") from None
         logprob.append(max(value, -1e30))
         backoff.append(weight)
     if len(logprob) != count:

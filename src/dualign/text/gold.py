@@ -36,17 +36,16 @@ class Gold(NamedTuple):
 
     def of(self, items: Iterable[Item], place: str) -> list[Item]:
         """Of what stands on each line of a text, at `place`, that of the lines with gold; read no further."""
-        wanted = iter(self.lines)
-        line = next(wanted, None)
-        found, number = [], -1
+        wanted, found, number = set(self.lines), [], -1
         for number, item in enumerate(islice(items, self.lines[-1] + 1 if self.lines else 0)):
-            if number == line:
+            if number in wanted:
                 found.append(item)
-                line = next(wanted, None)
-        if line is not None and self.chosen:
+        if len(found) < len(self.lines) and self.chosen:
+            has = number_of(number + 1, "lines")
             raise DataError(
-                f"{self.path}: links of line {line + 1}, but {place} has {number_of(number + 1, 'lines')}; "
-                "give the text that was corrected"
+                f"links of line {self.lines[len(found)] + 1}, but {place} has {has}",
+                place=self.path,
+                remedy="give the text that was corrected",
             )
         counts = (self.path, len(self.links)), (place, len(found))
         same_length(*counts, unit="pairs", remedy="give the gold links of this text")

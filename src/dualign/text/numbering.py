@@ -112,10 +112,8 @@ def encode_text(
 
 def _expected(text: TextFiles) -> tuple[int, int]:
     """A number of tokens that each side rarely exceeds unless it is compressed, or a pipe."""
-    if text.target is None:
-        return 0, 0
     sizes = [os.stat(path).st_size // 4 if os.path.exists(path) else 0 for path in text.files]
-    return sizes[0], sizes[1]
+    return (sizes[0], sizes[1]) if len(sizes) == 2 else (0, 0)
 
 
 def number_lines(

@@ -56,7 +56,14 @@ def read_word_pairs(path: str, errors: str = "strict") -> WordPairs:
         words = [[""] if field == _NULL and is_prior else tokenize(field) for field in fields[:2]]
         if any(len(side) == 0 for side in words) or words == [[""], [""]]:
             raise DataError(f"{quoted(line)}: no word on one side")
-        weight = _weight(fields[2]) if len(fields) > 2 else 1.0
+        weight = 1.0
+        if len(fields) > 2:
+            try:
+                weight = float(fields[2])
+            except ValueError:
+                raise DataError(f"{quoted(fields[2])} is not a weight, which is a number") from None
+            if not (isfinite(weight) and weight >= 0):
+                raise DataError(f"the weight {quoted(fields[2])} must be finite and not negative")
         if any(len(side) > 1 for side in words):
             phrases += 1
         else:
@@ -69,13 +76,3 @@ def read_word_pairs(path: str, errors: str = "strict") -> WordPairs:
     if not found.source:
         raise DataError(f"{path}: no pair of single words; write source word, tab, target word, tab, weight")
     return found._replace(phrases=phrases, others=others)
-
-
-def _weight(text: str) -> float:
-    try:
-        weight = float(text)
-    except ValueError:
-        raise DataError(f"{quoted(text)} is not a weight, which is a number") from None
-    if not (isfinite(weight) and weight >= 0):
-        raise DataError(f"the weight {quoted(text)} must be finite and not negative")
-    return weight

@@ -10,28 +10,29 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import IO, NamedTuple
 
 import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError, UsageError, explaining
+from dualign.text.blocks import LineReader
 
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 _COUNT = re.compile(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([kmg]?)\s*", re.IGNORECASE)
-_READ = 1 << 22
+_READ, _TOGETHER = 1 << 22, 1 << 14  # bytes, lines
 
 Sides = tuple[bytes, bytes]
 """Lines of both sides, each with its `\\n`."""
 
 
 class Sample(NamedTuple):
-    """Two parallel files without names, to be opened by these paths; how many of how many lines they have."""
+    """The drawn lines in blocks, to be read once; how many of how many lines they are."""
 
-    source: str
-    target: str
+    blocks: Iterator[Sides]
     size: int
     lines: int
 
@@ -49,21 +50,15 @@ def as_count(count: int | str) -> int:
 
 @contextmanager
 def sampled(blocks: Iterable[Sides], size: int, seed: int, folder: str) -> Iterator[Sample]:
-    """Draw a sample of that many lines, or all if there are fewer; the files are gone when the block ends."""
+    """Draw a sample of that many lines, or all if there are fewer; scratch files are gone when it ends."""
     with ExitStack() as stack:
-        candidates = [_scratch(folder, stack) for _ in range(2)]
-        keys, lines = _gather(blocks, size, seed, candidates, folder)
+        with explaining(folder, "write"):
+            files = [stack.enter_context(tempfile.TemporaryFile(prefix="dualign-", dir=folder)) for _ in "st"]
+        keys, lines = _gather(blocks, size, seed, files, folder)
         chosen = np.zeros(len(keys), np.bool_)
         # Stable: of equal keys, which hardly ever occur, the first lines win.
         chosen[np.argsort(keys, kind="stable")[:size]] = True
-        files = candidates
-        if not chosen.all():
-            files = [_filtered(file, chosen, folder, stack) for file in candidates]
-        for file in files:
-            with _holding(folder):
-                file.seek(0)  # writes what is still in its buffer
-        source, target = (f"/dev/fd/{file.fileno()}" for file in files)
-        yield Sample(source, target, int(chosen.sum()), lines)
+        yield Sample(_drawn(files, chosen, folder), int(chosen.sum()), lines)
 
 
 def keys_of(begin: int, end: int, seed: int) -> Array:
@@ -81,7 +76,7 @@ def _mixed(code: Array) -> Array:
 
 
 def _gather(
-    blocks: Iterable[Sides], size: int, seed: int, files: list[IO[bytes]], folder: str
+    blocks: Iterable[Sides], size: int, seed: int, files: Sequence[IO[bytes]], folder: str
 ) -> tuple[Array, int]:
     """Write the candidates; returns their keys, and how many lines there are."""
     limit = np.uint64(2**64 - 1)
@@ -117,27 +112,19 @@ def only(block: bytes, chosen: Array) -> bytes:
     return text[np.repeat(chosen, np.diff(ends, prepend=0))].tobytes()
 
 
-def _filtered(file: IO[bytes], chosen: Array, folder: str, stack: ExitStack) -> IO[bytes]:
-    """A file with the chosen lines only."""
-    out = _scratch(folder, stack)
-    with _holding(folder):
-        file.seek(0)
-    line, begun = 0, b""
-    while block := file.read(_READ):
-        end = block.rfind(b"\n") + 1
-        if end == 0:
-            begun += block
-            continue
-        block, begun = begun + block[:end], block[end:]
-        count = block.count(b"\n")
-        _write(out, only(block, chosen[line : line + count]), folder)
-        line += count
-    return out
-
-
-def _scratch(folder: str, stack: ExitStack) -> IO[bytes]:
-    with explaining(folder, "write"):
-        return stack.enter_context(tempfile.TemporaryFile(prefix="dualign-", dir=folder))
+def _drawn(files: Sequence[IO[bytes]], chosen: Array, folder: str) -> Iterator[Sides]:
+    """Yield the chosen ones of the lines in two files."""
+    for file in files:
+        with _holding(folder):
+            file.seek(0)  # writes what is still in its buffer
+    readers = [LineReader(folder, iter(partial(file.read, _READ), b"")) for file in files]
+    for begin in range(0, len(chosen), _TOGETHER):
+        part = chosen[begin : begin + _TOGETHER]
+        for reader in readers:
+            while reader.count < len(part):
+                reader.read()
+        source, target = (only(reader.take(len(part)), part) for reader in readers)
+        yield source, target
 
 
 def _write(file: IO[bytes], data: bytes, folder: str) -> None:

@@ -41,7 +41,7 @@ MORE = """
 translate train source target SYSTEM --order 2 --rounds 1 -q
 demo -q
 """
-"""Commands that are too slow, or read no files, for `tests.fuzz`."""
+"""Commands whose outputs are folders, or none."""
 
 
 class Interrupted(NamedTuple):
@@ -64,10 +64,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--signals", nargs="*", default=["INT", "TERM", "KILL"])
     given = options.parse_args(arguments)
     began, codes, faults = perf_counter(), Counter[int](), 0
-    every = [*commands(), *map(str.split, MORE.strip().splitlines())]
-    chosen = [
-        words for words in every if words[0] != "forest" and (not given.verbs or words[0] in given.verbs)
+    writing = [words for words in commands() if any(word.startswith("OUT") for word in words)]
+    every = [
+        *(words for words in writing if "OUTDIR" not in words),
+        *map(str.split, MORE.strip().splitlines()),
     ]
+    chosen = [words for words in every if not given.verbs or words[0] in given.verbs]
     signals = [signal.Signals[f"SIG{name}"] for name in given.signals]
     with tempfile.TemporaryDirectory(prefix="interruptions-") as folder:
         for each in interrupt(Path(folder), chosen, signals, given.moments, given.seed, given.pairs):

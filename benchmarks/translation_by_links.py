@@ -31,7 +31,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.chrf import chrf_counts, chrf_of_counts
 from benchmarks.corpora import Corpus, present, size_of
 from benchmarks.runs import add_data, describe, guarded, parser, record
 from benchmarks.systems import Dualign, Eflomal, EflomalPrefix, FastAlign, symmetrized
@@ -40,7 +39,7 @@ from dualign.measure.bootstrap import differences, two_sided
 from dualign.measure.links import evaluate
 from dualign.measure.phrases import evaluate_phrases, phrases_of_links
 from dualign.measure.timing import markdown
-from dualign.measure.translation import bleu_counts, bleu_of_counts
+from dualign.measure.translation import bleu_counts, bleu_of_counts, chrf_counts, chrf_of_counts
 from dualign.text.link_formats import read_links, write_links
 from dualign.translate import LanguageModel, Translator
 from dualign.translate.search.passes import cube

@@ -12,6 +12,7 @@ FORMER = {
     "dualign.core.errors": "dualign._core.errors",
     "dualign.infer.constraints": "dualign.hmm.constraints",
     "dualign.jobs.serving": "dualign.commands.serve",
+    "dualign.measure.chrf": "dualign.measure.translation",
     "dualign.text.alignment": "dualign.text.links",
     "dualign.text.synthetic": "dualign.text.samples",
     "dualign.train": "dualign.learn",

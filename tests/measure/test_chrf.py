@@ -6,9 +6,9 @@ import random
 
 import numpy as np
 import pytest
-from benchmarks.chrf import chrf, chrf_counts, chrf_of_counts
 
 from dualign._core.errors import DataError
+from dualign.measure.translation import chrf, chrf_counts, chrf_of_counts
 
 
 def texts(seed: int) -> tuple[list[list[str]], list[list[str]]]:

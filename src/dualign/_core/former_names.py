@@ -11,6 +11,7 @@ FORMER = {
     "dualign.core.certified": "dualign._core.certified",
     "dualign.core.errors": "dualign._core.errors",
     "dualign.infer.constraints": "dualign.hmm.constraints",
+    "dualign.jobs.plain_files": "dualign.jobs.functions",
     "dualign.jobs.serving": "dualign.commands.serve",
     "dualign.measure.chrf": "dualign.measure.translation",
     "dualign.text.alignment": "dualign.text.links",

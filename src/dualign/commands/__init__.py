@@ -19,7 +19,7 @@ VERBS = {
     "translate": ("", "Train a translation system; translate with a proof."),
     "show": ("show.Show", "Print sentence pairs with their links, in colour and as a grid."),
     "view": ("view.View", "Look at links in the browser: compare, search, sort, edit gold."),
-    "summarize": ("summarize.Summarize", "Write a page about aligned text: statistics and dictionary."),
+    "summarize": ("figure.Summarize", "Write a page about aligned text: statistics and dictionary."),
     "figure": ("", "Draw figures: matrices, posteriors, curves, traces, costs."),
     "fast-align": ("peers.FastAlign", "Align as fast_align does, with its options."),
     "eflomal": ("peers.Eflomal", "Align as eflomal-align does, with its options."),

@@ -166,22 +166,20 @@ class Bench(Command):
         from dualign.text.link_formats import read_links
 
         threads = available(self.computing.threads)
-        own = self.source is not None and self.target is not None
-        errors = self.computing.errors if own else "strict"
         with TemporaryDirectory(prefix="dualign-bench-") as place:
             if self.source is not None and self.target is not None:
+                seed, errors = None, self.computing.errors
                 gold = list(read_links(self.gold, errors=errors)) if self.gold else []
-                files, name, seed = [self.source, self.target] * 2, readable(self.source), None
+                files, name = [self.source, self.target] * 2, readable(self.source)
             else:
-                seed = self.seed or 0
+                seed, errors = self.seed or 0, "strict"
                 *files, gold = write_synthetic(place, self.pairs or PAIRS, seed)
                 name = f"synthetic, seed {seed}"
             pairs, *words, longest = sizes(files[0], files[1], errors)
             if pairs < len(gold) or pairs == 0:
-                known = "; there is nothing to measure"
-                if gold:
-                    known = f", but there are gold links for {len(gold)}"
-                raise DataError(f"{files[0]} has {number_of(pairs, 'lines')}{known}")
+                known = f", but there are gold links for {len(gold)}"
+                lines = number_of(pairs, "lines")
+                raise DataError(f"{files[0]} has {lines}{known if gold else '; there is nothing to measure'}")
             tell.note("warming up; the first run compiles kernels")
             warm_up(place, threads)
             start = warm_up(place, threads, pairs=1)
@@ -192,8 +190,7 @@ class Bench(Command):
             model, links = outputs_in(place)
             quality = evaluate(list(islice(read_links(links), len(gold))), gold) if gold else None
             size = os.path.getsize(model)
-        counts = words[0], words[1]
-        return Measured(name, seed, pairs, counts, threads, start, *timed, size, quality)
+        return Measured(name, seed, pairs, (words[0], words[1]), threads, start, *timed, size, quality)
 
     def show(self, result: Measured, tell: Reporter) -> None:
         """Write what was measured."""

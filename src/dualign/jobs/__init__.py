@@ -70,7 +70,7 @@ _VERBS = {
     "extract_phrases": "phrases text:LinkedText table=output",
     "remap": "remap work:Remapping output",
     "serve": "serve model=load",
-    "summarize": "summarize files:ShownFiles output",
+    "summarize": "figure files:ShownFiles output",
     "symmetrize": "symmetrize forward backward output",
     "train": "train source target output * tuning=tune",
     "train_language_model": "translate text model=output",

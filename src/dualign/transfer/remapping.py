@@ -184,8 +184,10 @@ class Remapping:
         for kind in (self.given, self.new):
             if kind not in SCHEMES + UNITS:
                 raise UsageError(f"links cannot be about `{kind}`; there are {', '.join(SCHEMES + UNITS)}")
-        self._check("source", self.source)
-        self._check("target", self.target)
+        for name, side in (("source", self.source), ("target", self.target)):
+            for what, option in self._missing(name, side):
+                values: dict[str, Any] = {option: ...}
+                raise UsageError(f"{what} {{{option}=}}", **values)
         if {self.source.given, self.source.new, self.target.given, self.target.new} == {None}:
             raise UsageError(
                 "nothing to carry links to; name files with {source_from=}, {source_to=} and so on",
@@ -198,26 +200,23 @@ class Remapping:
                 format=..., pairs=...,
             )  # fmt: skip
 
-    def _check(self, name: str, side: Side) -> None:
+    def _missing(self, name: str, side: Side) -> Iterator[tuple[str, str]]:
+        """Yield what a side lacks, and the option that names it."""
         here, there = f"{name}_from", f"{name}_to"
+        text = "offsets need the text that they count in; give it as"
         if self.given in UNITS and side.given is None:
-            raise _missing("offsets need the text that they count in; give it as", here)
+            yield text, here
         if self.new in UNITS and side.new is None and not (self.given in UNITS and side.given):
-            raise _missing("offsets need the text that they count in; give it as", there)
+            yield text, there
         both = (self.given, side.given, here), (self.new, side.new, there)
         if self.new in UNITS or self.given in UNITS:
             for kind, path, option in both:
                 if kind in SCHEMES[1:] and path is None:
-                    raise _missing(f"give the subwords of the {name} side as", option)
+                    yield f"give the subwords of the {name} side as", option
         elif (side.given is None) != (side.new is None):
             (other, _, _), (missing, _, option) = both if side.new is None else both[::-1]
             if other == "words" or missing != "words":
-                raise _missing(f"give the other tokens of the {name} side as", option)
-
-
-def _missing(what: str, option: str) -> UsageError:
-    values: dict[str, Any] = {option: ...}
-    return UsageError(f"{what} {{{option}=}}", **values)
+                yield f"give the other tokens of the {name} side as", option
 
 
 Moves = Callable[[Sequence[Any]], Mapping[Any, Sequence[Any]]]

@@ -112,7 +112,7 @@ def test_without_columns_titles_or_two_columns_tell(tmp_path):
         ("t.jsonl", '{"source": 1}\n', None, r"t\.jsonl:1: no `target`"),
         ("t.jsonl", '{"source": [1], "target": ""}\n', None, "neither a text nor a list of tokens"),
         ("t.jsonl", "[]\n", None, r"t\.jsonl:1: no `source`"),
-        ("t.jsonl", "{\n", None, r"t\.jsonl:1: not a line of JSON"),
+        ("t.jsonl", "{\n", None, r"t\.jsonl:1: not JSON"),
         ("t.xlsx", "no archive", None, r"t\.xlsx: "),
     ],
 )

@@ -259,7 +259,7 @@ def inspect_text(text: TextFiles, tell: Reporter, *, waits: bool = False) -> Non
     source, target = text.source, text.target
     if target is None:
         if text.is_regular and not waits and not text.is_table:
-            from dualign.text.blocks import check_first_line
+            from dualign.text.tables import check_first_line
 
             check_first_line(source, text.errors)
         return

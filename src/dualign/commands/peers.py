@@ -171,7 +171,7 @@ class FastAlign(Command):
 
     def run(self, tell: Reporter) -> None:
         """Write links of one direction to standard output."""
-        from dualign.text.blocks import OR_TWO_FILES, SEPARATED
+        from dualign.text.tables import OR_TWO_FILES, SEPARATED
 
         try:
             self.work().run(tell)

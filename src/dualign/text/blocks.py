@@ -10,7 +10,7 @@ NumPy is loaded where lines are cut: commands declare their text as a field.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
@@ -32,7 +32,7 @@ from dualign._core.files.streams import (
 from dualign._core.threads import prefetched
 from dualign.text.checks import same_length
 from dualign.text.conllu import FORM, read_conllu
-from dualign.text.tables import kind_of, parse_columns, read_rows
+from dualign.text.tables import kind_of, parse_columns, read_rows, separator_of, split_line, wrong_separators
 from dualign.text.tokenizing import PLAIN, Cutting, words_of
 from dualign.text.utf8 import ERRORS, LONGEST_LINE, lines_of, overlong, read_lines, refuse_block, tokenize
 
@@ -50,12 +50,6 @@ _AT_ONCE = 1 << 12
 
 _ROWS = 64
 """Rows of a table that are put together."""
-
-_BARS = "|||"
-
-SEPARATED = "write `source ||| target` or `source<TAB>target` on each line"
-OR_TWO_FILES = f"{SEPARATED}, or name two files"
-"""A remedy for lines without a separator."""
 
 Pair = tuple[Sequence[str], Sequence[str]]
 """The tokens of a source sentence and of its translation."""
@@ -188,7 +182,7 @@ class TextBlock:
             return sides[0], sides[1]
         left, right, line, found = split_sides(sides[0], len(self), bool(self.bars))
         if line >= 0:
-            raise _wrong_separators(self.place(line), found, bool(self.bars))
+            raise wrong_separators(self.place(line), found, bool(self.bars))
         return left, right
 
     def tokens(self, normal: tuple[bytes, bytes] | None = None) -> tuple[bytes, bytes]:
@@ -205,7 +199,7 @@ class TextBlock:
             yield from zip(*sides, strict=True)
         elif self.target is None:
             for number, line in enumerate(self._lines(self.origin.source, self.source)):
-                yield _split(line, bool(self.bars), self.place(number))
+                yield split_line(line, bool(self.bars), self.place(number))
         else:
             both = map(self._lines, self._paths, (self.source, self.target))
             yield from zip(*(map(tokenize, lines) for lines in both), strict=True)
@@ -223,7 +217,7 @@ class TextBlock:
         if self.target is not None or self.bars is not None:
             return self
         path = self.origin.source
-        bars = _separator(path, self._lines(path, self.source), self.begin.line)
+        bars = separator_of(path, self._lines(path, self.source), self.begin.line)
         return replace(self, bars=bars)
 
     def with_bad_lines_emptied(self, tell: Callable[[str], None]) -> TextBlock:
@@ -335,7 +329,7 @@ def _with_separators(text: TextFiles, lines: int, begin: Position, at_once: bool
     """Yield the blocks of a text; they say whether they have bars once a line has shown it."""
     bars = None
     if begin.line and text.target is None and not text.is_table:
-        bars = _separator(text.source, read_lines(text.source, text.errors), 0)
+        bars = separator_of(text.source, read_lines(text.source, text.errors), 0)
     for block in _blocks(text, lines, begin, at_once or text.tell is not None):
         block = replace(block, bars=bars)
         try:
@@ -445,48 +439,3 @@ def read_pairs(
     if not isinstance(text, TextFiles):
         text = TextFiles(os.fspath(text), None if target is None else os.fspath(target), errors=errors)
     return (pair for block in read_blocks(text, _AT_ONCE, at_once=True) for pair in block.pairs())
-
-
-def _separator(path: str, lines: Iterable[str], before: int) -> bool | None:
-    """Whether lines, with this many before them, have bars, by the first that is not empty."""
-    for number, line in enumerate(lines, before + 1):
-        if tokens := tokenize(line):
-            if _BARS not in tokens:
-                check_separator(line, f"{path}:{number}", bars=False)
-            return _BARS in tokens
-    return None
-
-
-def _split(line: str, bars: bool, place: str) -> Pair:
-    """Return the tokens of both sides of a line."""
-    tokens = tokenize(line)
-    if not tokens and (bars or "\t" not in line):
-        return [], []
-    if (found := tokens.count(_BARS) if bars else line.count("\t")) != 1:
-        raise _wrong_separators(place, found, bars)
-    if bars:
-        at = tokens.index(_BARS)
-        return tokens[:at], tokens[at + 1 :]
-    left, right = line.split("\t")
-    return tokenize(left), tokenize(right)
-
-
-def check_first_line(path: str, errors: str) -> None:
-    """Refuse a file in whose first line that is not empty nothing can be a separator."""
-    for number, line in enumerate(read_lines(path, errors), 1):
-        if tokenize(line):
-            check_separator(line, f"{path}:{number}")
-            return
-
-
-def check_separator(line: str, place: str, *, bars: bool = True) -> None:
-    """Refuse a line, the first of its file that is not empty, in which nothing can be a separator."""
-    if "\t" not in line and not (bars and _BARS in line):
-        raise DataError("no separator", place=place, remedy=OR_TWO_FILES)
-
-
-def _wrong_separators(place: str, found: int, bars: bool) -> DataError:
-    name = _BARS if bars else "<TAB>"
-    if found == 0:
-        return DataError(f"{place}: no separator `{name}` on this line; write one")
-    return DataError(f"{place}: {found} separators `{name}` on this line; write one")

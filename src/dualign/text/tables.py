@@ -1,4 +1,7 @@
-"""Sentence pairs in tables: TSV, CSV, JSON lines and XLSX, with ids and whatever other columns there are.
+"""Sentence pairs with both sides in one file: on lines with a separator between them, or in tables.
+
+A line `source ||| target` or `source<TAB>target` has both sides and nothing else. Tables are TSV, CSV, JSON
+lines and XLSX, with ids and whatever other columns there are.
 
 The kind of file goes by its name: `.csv`, `.jsonl` or `.ndjson`, `.xlsx`. Of any other, with columns named,
 it goes by `format=csv`, `jsonl` or `tsv` among them, or else by the first line: `{` begins JSON; without a
@@ -20,13 +23,13 @@ import csv
 import io
 import json
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.files.streams import open_input, plain_name
-from dualign.text.utf8 import read_lines
+from dualign.text.utf8 import parsed, read_lines, tokenize
 
 _LONGEST = 300
 """Digits of an integer; a few more, and it would not be a float any more."""
@@ -73,6 +76,12 @@ KINDS = {".csv": "csv", ".jsonl": "json", ".ndjson": "json", ".xlsx": "xlsx"}
 _NAMES = ("source", "target", "id")
 _FORMATS = {"csv": "csv", "tsv": "tsv", "jsonl": "json", "json": "json"}
 _BLANKS = str.maketrans(dict.fromkeys("\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029", " "))
+
+_BARS = "|||"
+
+SEPARATED = "write `source ||| target` or `source<TAB>target` on each line"
+OR_TWO_FILES = f"{SEPARATED}, or name two files"
+"""A remedy for lines without a separator."""
 
 Rows = Iterator[tuple[str, list[str]]]
 """The cells of each row, with its place, `FILE:LINE`."""
@@ -240,26 +249,71 @@ def _xlsx(path: str, lines: Iterator[str]) -> Rows:
 
 
 def _of_objects(path: str, columns: Columns, lines: Iterator[str]) -> Iterator[list[str]]:
-    for number, line in enumerate(lines, 1):
-        place = f"{path}:{number}"
-        try:
-            record = json.loads(line) if line.strip() else None
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{place}: not a line of JSON ({error})") from None
-        yield [_value(record, name, place) if line.strip() else "" for name in columns.names]
+    def cells(line: str) -> list[str]:
+        if not line.strip():
+            return [""] * len(columns.names)
+        record = parse_json(line, "write one object on each line")
+        return [_value(record, name) for name in columns.names]
+
+    return parsed(path, lines, cells)
 
 
-def _value(record: Any, name: int | str, place: str) -> str:
+def _value(record: Any, name: int | str) -> str:
     """A text, or tokens with blanks between them, by a path of keys."""
     value, key = record, str(name + 1 if isinstance(name, int) else name)
     for part in key.split("."):
         if not isinstance(value, dict) or part not in value:
-            raise DataError(f"{place}: no `{key}`; name the keys, as in --columns source=de,target=en")
+            raise DataError(f"no `{key}`; name the keys, as in --columns source=de,target=en")
         value = value[part]
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = " ".join(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str):
-        raise DataError(f"{place}: `{key}` is neither a text nor a list of tokens")
+        raise DataError(f"`{key}` is neither a text nor a list of tokens")
     return value.translate(_BLANKS)
+
+
+def separator_of(path: str, lines: Iterable[str], before: int) -> bool | None:
+    """Whether lines, with this many before them, have bars, by the first that is not empty."""
+    for number, line in enumerate(lines, before + 1):
+        if tokens := tokenize(line):
+            if _BARS not in tokens:
+                check_separator(line, f"{path}:{number}", bars=False)
+            return _BARS in tokens
+    return None
+
+
+def split_line(line: str, bars: bool, place: str) -> tuple[list[str], list[str]]:
+    """Return the tokens of both sides of a line."""
+    tokens = tokenize(line)
+    if not tokens and (bars or "\t" not in line):
+        return [], []
+    if (found := tokens.count(_BARS) if bars else line.count("\t")) != 1:
+        raise wrong_separators(place, found, bars)
+    if bars:
+        at = tokens.index(_BARS)
+        return tokens[:at], tokens[at + 1 :]
+    left, right = line.split("\t")
+    return tokenize(left), tokenize(right)
+
+
+def check_first_line(path: str, errors: str) -> None:
+    """Refuse a file in whose first line that is not empty nothing can be a separator."""
+    for number, line in enumerate(read_lines(path, errors), 1):
+        if tokenize(line):
+            check_separator(line, f"{path}:{number}")
+            return
+
+
+def check_separator(line: str, place: str, *, bars: bool = True) -> None:
+    """Refuse a line, the first of its file that is not empty, in which nothing can be a separator."""
+    if "\t" not in line and not (bars and _BARS in line):
+        raise DataError("no separator", place=place, remedy=OR_TWO_FILES)
+
+
+def wrong_separators(place: str, found: int, bars: bool) -> DataError:
+    """Return the error of a line that has not one separator."""
+    name = _BARS if bars else "<TAB>"
+    count = f"{found} separators" if found else "no separator"
+    return DataError(f"{count} `{name}` on this line", place=place, remedy="write one")

@@ -12,7 +12,7 @@ from tests.oracles import transfer as slow
 from tests.transfer.strategies import links, sentences, trees
 
 from dualign._core.errors import DataError, UsageError
-from dualign.text.conllu import DEPREL, HEAD, MISC, UPOS, Sentence, find_cycle, write_sentence
+from dualign.text.conllu import DEPREL, HEAD, MISC, UPOS, Sentence, find_cycle, format_sentence
 from dualign.text.links import Alignment
 from dualign.transfer.sentences import Settings, links_between, transfer_tree
 from dualign.transfer.tree import complete, project
@@ -20,7 +20,7 @@ from dualign.transfer.tree import complete, project
 
 def written(sentence: Sentence) -> str:
     stream = io.StringIO()
-    write_sentence(stream, sentence)
+    stream.write(format_sentence(sentence))
     return stream.getvalue()
 
 

@@ -21,7 +21,6 @@ import os
 import re
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TextIO
 
 from dualign._core.errors import DataError
 from dualign._core.files.streams import FilePath, open_output
@@ -165,28 +164,18 @@ def _of_lines(path: str, errors: str) -> Iterator[Sentence]:
 def write_conllu(sentences: Iterable[Sentence], path: FilePath) -> None:
     """Write sentences to `path`, whole or not at all."""
     with open_output(path) as stream:
-        for sentence in sentences:
-            write_sentence(stream, sentence)
-
-
-def write_sentence(stream: TextIO, sentence: Sentence) -> None:
-    """Write one sentence and the blank line that ends it."""
-    stream.write(format_sentence(sentence))
+        stream.writelines(map(format_sentence, sentences))
 
 
 def format_sentence(sentence: Sentence) -> str:
-    """What `write_sentence` writes."""
-    rows = _rows(sentence) if sentence.ranges or sentence.empty else sentence.words
+    """A sentence as a file has it, with the blank line that ends it."""
+    rows = sentence.words
+    if sentence.ranges or sentence.empty:
+        rows = list(sentence.empty.get(0, ()))
+        for position, row in enumerate(sentence.words):
+            rows += [sentence.ranges[position]] if position in sentence.ranges else []
+            rows += [row, *sentence.empty.get(position + 1, ())]
     return "\n".join([*sentence.comments, *map("\t".join, rows), "\n"])
-
-
-def _rows(sentence: Sentence) -> Iterator[list[str]]:
-    yield from sentence.empty.get(0, ())
-    for position, row in enumerate(sentence.words):
-        if position in sentence.ranges:
-            yield sentence.ranges[position]
-        yield row
-        yield from sentence.empty.get(position + 1, ())
 
 
 def _read(path: str, lines: Iterator[str]) -> Generator[Sentence, None, None]:

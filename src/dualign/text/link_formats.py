@@ -132,11 +132,11 @@ def link_writer(path: FilePath, format: str = "pharaoh") -> Iterator[Callable[[L
 
 def _small_enough(links: Links, number: int, format: LinkFormat) -> None:
     """Refuse a position that the reader would refuse."""
-    if len(links.source) and max(links.source.max(), links.target.max()) > LARGEST - format.first:
-        for pair, alignment in enumerate(links, number):
-            for i, j, *_ in alignment.marked():
-                if max(i, j) > LARGEST - format.first:
-                    raise DataError(
-                        f"pair {pair}: link {i}-{j} cannot be written as {format.name}, whose numbers "
-                        f"have up to nine digits; correct the link"
-                    )
+    most = LARGEST - format.first
+    beyond = ((links.source > most) | (links.target > most)).nonzero()[0]
+    if len(beyond):
+        k = beyond[0]
+        raise DataError(
+            f"pair {number + links.pair[k]}: link {links.source[k]}-{links.target[k]} cannot be written as "
+            f"{format.name}, whose numbers have up to nine digits; correct the link"
+        )

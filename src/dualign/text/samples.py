@@ -110,9 +110,8 @@ def generate(
     `null_rate` is the probability that an unlinked word precedes a target word. Neither side is ever empty.
     Pair k does not depend on `pairs`.
     """
-    check_value("pairs", pairs, least=0)
-    check_value("seed", seed, least=0)
-    check_value("vocabulary", vocabulary, least=1)
+    for name, value, least in (("pairs", pairs, 0), ("seed", seed, 0), ("vocabulary", vocabulary, 1)):
+        check_value(name, value, least=least)
     check_value("mean_length", mean_length, least=1, below=math.inf)
     check_value("distortion", distortion, least=0, most=1)
     check_value("null_rate", null_rate, least=0, most=1)

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import groupby, repeat
+from itertools import groupby, pairwise, repeat
 from operator import itemgetter
 
 from dualign._core.errors import DataError
@@ -68,33 +68,20 @@ def _entry(pairs: int | None, line: str) -> _Entry | None:
 
 
 def _alignment(entries: Iterable[_Entry]) -> Alignment:
-    sure: dict[Link, float | None] = {}
-    possible: list[Link] = []
-    for _, link, mark, confidence in entries:
-        if link is None:
-            continue
-        if mark == "S":
-            sure[link] = confidence
-        else:
-            possible.append(link)
+    links = [(link, mark, confidence) for _, link, mark, confidence in entries if link is not None]
+    sure = {link: confidence for link, mark, confidence in links if mark == "S"}
     if any(confidence is not None for confidence in sure.values()):
         sure = {link: 1.0 if confidence is None else confidence for link, confidence in sure.items()}
-    return Alignment(*sorted_links(sure, possible))
+    return Alignment(*sorted_links(sure, (link for link, mark, _ in links if mark == "P")))
 
 
 def _in_order(path: str) -> bool:
     """Whether a NAACL file's sentence numbers never fall; False for a pipe, which can be read only once."""
     if path == "-" or not os.path.isfile(path):
         return False
-    last = 0
     # The pass that reads the links will say what is wrong with the file, if anything.
-    for line in read_lines(path, errors="replace"):
-        if match := _SENTENCE.match(line):
-            sentence = int(match[1])
-            if sentence < last:
-                return False
-            last = sentence
-    return True
+    matches = map(_SENTENCE.match, read_lines(path, errors="replace"))
+    return all(one <= other for one, other in pairwise(int(match[1]) for match in matches if match))
 
 
 def _write(links: Links, number: int) -> str:

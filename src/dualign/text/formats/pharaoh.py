@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise, repeat
 from typing import Any, TypeVar
@@ -20,7 +19,6 @@ from dualign.text.utf8 import parsed
 
 L = TypeVar("L", bound=tuple[Any, ...])
 
-_BARE_LINKS = re.compile(rf"(?:{NUMBER}+-{NUMBER}+(?: |\Z))*+")
 _BARE_LINES = re.compile(rf"(?:{NUMBER}+-{NUMBER}+(?:[ \n]|\Z)|\n)*+")
 _SCORED_LINES = re.compile(rf"(?:{NUMBER}+-{NUMBER}+:[01]\.?[0-9]*(?:[ \n]|\Z)|\n)*+")
 _LINK = re.compile(rf"({NUMBER})([-?p])({NUMBER})(?::({REAL}))?")
@@ -49,19 +47,6 @@ def parse_pharaoh(line: str) -> Alignment:
 def _parse_line(first: int, line: str) -> Alignment:
     """Read links whose positions count from `first`; before a tab, there may be the pair's id."""
     id, links = _without_id(line)
-    found = _parse_links(first, links)
-    return found if id is None else replace(found, id=id)
-
-
-def _without_id(line: str) -> tuple[str | None, str]:
-    id, tab, rest = line.partition("\t")
-    return (id, rest) if tab and not like_links(id) else (None, line)
-
-
-def _parse_links(first: int, line: str) -> Alignment:
-    if first == 0 and _BARE_LINKS.fullmatch(line):
-        numbers = list(map(int, line.replace("-", " ").split()))
-        return Alignment.of(zip(numbers[::2], numbers[1::2], strict=True))
 
     def link_of(source: str, target: str) -> Link:
         link = int(source) - first, int(target) - first
@@ -69,7 +54,12 @@ def _parse_links(first: int, line: str) -> Alignment:
             raise DataError("position 0, but TALP counts from 1; is the file Pharaoh?")
         return link
 
-    return Alignment(*parse_marked(line, _LINK, link_of, _EXPECTED))
+    return Alignment(*parse_marked(links, _LINK, link_of, _EXPECTED), id=id)
+
+
+def _without_id(line: str) -> tuple[str | None, str]:
+    id, tab, rest = line.partition("\t")
+    return (id, rest) if tab and not like_links(id) else (None, line)
 
 
 def parse_marked(

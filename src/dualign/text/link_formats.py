@@ -67,6 +67,12 @@ def blocks_from(
     """Yield the links of lines that are read already."""
     if format is not None and format not in FORMATS:
         raise UsageError(f"unknown link format {quoted(format)}; known are {', '.join(FORMATS)}")
+    return _blocks(path, format, lines, pairs, size)
+
+
+def _blocks(
+    path: str, format: str | None, lines: Iterator[str], pairs: int | None, size: int
+) -> Iterator[Links]:
     entry, lines = (FORMATS[format], lines) if format is not None else _guess(path, lines)
     found, remedy = 0, "each pair needs one alignment"
     for block in entry.read(path, lines, pairs, size):

@@ -2,6 +2,8 @@
 
 One client asks for single pairs of about 20 words, then for batches; then several clients ask for single
 pairs at the same time, for a while. The server is a process of its own, with one thread to align.
+
+`--soak`, without files, is a trial instead: see `benchmarks.service_soak`.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ import time
 from pathlib import Path
 from statistics import median, quantiles
 from urllib.parse import urlsplit
+
+from benchmarks.service_soak import soak
 
 Pair = dict[str, str]
 
@@ -71,10 +75,17 @@ def crowd(port: int, bodies: list[bytes], clients: int, seconds: float) -> list[
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     for name in ("model", "source", "target"):
-        options.add_argument(name)
+        options.add_argument(name, nargs="?")
     options.add_argument("--seconds", type=float, default=10)
     options.add_argument("--clients", type=int, default=8)
+    options.add_argument("--soak", action="store_true", help="bad clients, models replaced, SIGTERM")
     given = options.parse_args()
+    if given.soak:
+        seen, wrong = soak(max(given.seconds, 60))
+        print(*(f"{name}: {count:,}" for name, count in sorted(seen.items())), *wrong, sep="\n")
+        sys.exit(1 if wrong else 0)
+    if given.target is None:
+        options.error("name a model and two texts, or give --soak")
     texts = (Path(path).read_text("utf-8").splitlines() for path in (given.source, given.target))
     pairs: list[Pair] = [{"source": s, "target": t} for s, t in zip(*texts, strict=True)]
     single = [json.dumps(p).encode() for p in pairs if 18 <= len(p["source"].split()) <= 22][:500]

@@ -8,6 +8,7 @@ import subprocess
 import urllib.request
 
 import pytest
+from benchmarks.service_soak import Soak
 from tests.commands.bitexts import write_bitext
 from tests.commands.command import INTERRUPTIBLE, environment
 
@@ -30,6 +31,20 @@ def test_it_prints_its_address_answers_and_ends(number, code, tmp_path):
         finally:
             server.send_signal(number)
         assert server.wait(30) == code
+
+
+@pytest.mark.slow
+def test_good_clients_are_answered_rightly_whatever_others_do_until_it_is_terminated(tmp_path):
+    """A few seconds of `python -m benchmarks.service --soak`, which also looks at the memory."""
+    it = Soak(tmp_path, patience=1.0)
+    it.start()
+    try:
+        it.run(1.5, [*it.clients, it.replacer], 0)
+        it.end(it.clients, 0)
+    finally:
+        it.finish()
+    assert it.wrong == []
+    assert it.seen["right answers"] > 10
 
 
 def test_what_is_not_a_model_is_told(tmp_path, capsys):

@@ -161,23 +161,12 @@ class TrainTranslation(Command):
         compile_kernels(tell.note, *(WORD_ALIGNER if self.links is None else ()), "rules", "translation-cube")
         if self.links is not None:
             links = list(read_links(self.links, errors=errors, count=len(pairs)))
+        same = {name: getattr(self, name) for name in ("order", "rounds", "tuner", "seed", "resume")}
         return train_system(
-            pairs,
-            self.folder,
-            dev=dev,
-            trees=trees,
-            order=self.order,
-            settings=Extraction(longest=self.span, limit=self.limit),
-            tree_settings=TreeExtraction(limit=self.limit),
-            links=links,
-            model=model,
-            threads=self.computing.threads,
-            report=tell.note,
-            rounds=self.rounds,
-            tuner=self.tuner,
-            seed=self.seed,
-            resume=self.resume,
-        )
+            pairs, self.folder, dev=dev, trees=trees, settings=Extraction(self.span, limit=self.limit),
+            tree_settings=TreeExtraction(limit=self.limit), links=links, model=model,
+            threads=self.computing.threads, report=tell.note, **same,
+        )  # fmt: skip
 
 
 def _read(text: TextFiles, trees: str | None) -> tuple[list[Any], list[Tree | None] | None]:
@@ -248,7 +237,6 @@ class Translate(Command):
         from dualign._core.threads import available, ordered_map, spans
         from dualign.commands.warming import compile_kernels
         from dualign.engines.dask.mapping import mapped_parts
-        from dualign.translate.search.decoding import compile_method
         from dualign.translate.system import Translator
 
         errors = self.computing.errors
@@ -271,7 +259,7 @@ class Translate(Command):
         if any(sentences):
             # No sentence shall pay for the kernels.
             compile_kernels(tell.note, f"translation-{self.method}")
-            compile_method(self.method)
+            translator.compile(self.method)
         if self.forests is not None:
             with explaining(self.forests, "write"):
                 os.makedirs(self.forests, exist_ok=True)

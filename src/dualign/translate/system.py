@@ -33,7 +33,7 @@ from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.rules.grammar import Grammar, RuleFile, read_rules, write_rules
 from dualign.translate.rules.hiero import Extraction, extract
 from dualign.translate.rules.trees import TreeExtraction, extract_from_trees
-from dualign.translate.search.decoding import decode, decode_different
+from dualign.translate.search.decoding import compile_method, decode, decode_different
 from dualign.translate.tuning import WeightTuning, tuned
 
 WEIGHTS = {
@@ -95,6 +95,11 @@ class Translator:
     def translate(self, sentence: Source, **options: Any) -> Certified[Derivation]:
         """Return the best translation of a sentence that is not empty; options as those of `decode`."""
         return decode(self.forest(sentence).hypergraph, self._scaled, order=self.settings.order, **options)
+
+    @staticmethod
+    def compile(method: str) -> None:
+        """Compile the kernels of a method of decoding, or load them, so that no sentence pays for it."""
+        compile_method(method)
 
     def decode(self, forest: Hypergraph, count: int = 1, **options: Any) -> list[Certified[Derivation]]:
         """Return the best translations of a forest, of that many different sentences; options as those of
@@ -224,7 +229,8 @@ def making(folder: str, *, afresh: bool = True) -> Iterator[str]:
 class Recipe:
     """How a system is trained: order of the language model, extraction of Hiero rules and of rules for trees,
     most rounds of tuning (0: none), how to tune and the seed for it. `links`, one for each pair, and `model`
-    replace what would be learnt. `resume` goes on with what an interrupted training has left."""
+    replace what would be learnt. `resume` goes on with what an interrupted training has left. `report` hears
+    of progress."""
 
     order: int = 3
     settings: Extraction = field(default_factory=Extraction)
@@ -235,6 +241,8 @@ class Recipe:
     resume: bool = False
     links: Sequence[Alignment] | None = None
     model: LanguageModel | None = None
+    threads: int | None = None
+    report: Callable[[str], None] = lambda message: None
 
 
 def train_system(
@@ -243,8 +251,6 @@ def train_system(
     *,
     dev: Sequence[tuple[Source, Sequence[str]]] | None = None,
     trees: Sequence[Tree | None] | None = None,
-    threads: int | None = None,
-    report: Callable[[str], None] = lambda message: None,
     **options: Any,
 ) -> SystemSettings:
     """Align, extract rules, learn a language model, tune weights; write all of it into a folder.
@@ -275,10 +281,10 @@ def train_system(
     found = _interrupted(folder, settings) if recipe.resume else None
     with making(folder, afresh=found is None) as partial:
         if found is None:
-            _learn(pairs, some_trees, partial, settings, recipe, threads, report)
+            _learn(pairs, some_trees, partial, settings, recipe)
         else:
-            report(f"going on with {partial}, whose rules and language model are complete")
-        return _tune(dev or [], partial, found or settings, recipe, threads, report)
+            recipe.report(f"going on with {partial}, whose rules and language model are complete")
+        return _tune(dev or [], partial, found or settings, recipe)
 
 
 def _settings(pairs: Sequence[Pair], trees: Sequence[Tree | None] | None, recipe: Recipe) -> SystemSettings:
@@ -319,17 +325,15 @@ def _learn(
     folder: str,
     settings: SystemSettings,
     recipe: Recipe,
-    threads: int | None,
-    report: Callable[[str], None],
 ) -> None:
     """Fill a folder with rules, language model and the weights before tuning."""
     from dualign.aligner import Aligner
 
     alignments = recipe.links
     if alignments is None:
-        report(f"aligning {len(pairs):,} sentence pairs")
-        alignments = Aligner(threads=threads).fit(pairs).align(pairs)
-    report("extracting rules")
+        recipe.report(f"aligning {len(pairs):,} sentence pairs")
+        alignments = Aligner(threads=recipe.threads).fit(pairs).align(pairs)
+    recipe.report("extracting rules")
     if trees is not None:
         found = extract_from_trees(pairs, trees, alignments, recipe.tree_settings)
     else:
@@ -338,23 +342,19 @@ def _learn(
     del alignments, found
     model = recipe.model
     if model is None:
-        report(f"learning a language model of order {recipe.order}")
+        recipe.report(f"learning a language model of order {recipe.order}")
         model = LanguageModel.train([pair[1] for pair in pairs], recipe.order)
     model.save(os.path.join(folder, "model.npz"))
     write_settings(settings, folder)
 
 
 def _tune(
-    dev: Sequence[tuple[Source, Sequence[str]]],
-    folder: str,
-    settings: SystemSettings,
-    recipe: Recipe,
-    threads: int | None,
-    report: Callable[[str], None],
+    dev: Sequence[tuple[Source, Sequence[str]]], folder: str, settings: SystemSettings, recipe: Recipe
 ) -> SystemSettings:
     """Tune the weights of a folder that is a system; better weights are kept as they are found."""
     if not recipe.rounds or not dev:
         return settings
+    report = recipe.report
     report(f"tuning weights on {len(dev):,} sentence pairs; meanwhile {folder} can be used, and resumed")
     translator = Translator.load(folder, (source for source, _ in dev))
     forests = [(translator.forest(source), target) for source, target in dev]
@@ -362,7 +362,8 @@ def _tune(
     def keep(weights: dict[str, float]) -> None:
         write_settings(replace(settings, weights=weights), folder)
 
-    search = WeightTuning(recipe.rounds, available(threads), report, keep, recipe.tuner, recipe.seed)
+    threads = available(recipe.threads)
+    search = WeightTuning(recipe.rounds, threads, report, keep, recipe.tuner, recipe.seed)
     weights = tuned(forests, translator.model, settings.order, settings.weights, search)
     settings = replace(settings, weights=weights)
     write_settings(settings, folder)

@@ -100,8 +100,8 @@ def decode(
     order = lm.checked_order(order)
     if time_limit is not None:
         compile_method(method)
-    search = partial(exact, gap=gap) if method == "exact" else _method_of(method, beam)
-    results = _solve(ForestProblem(hypergraph, lm, order), method, search, k, Clock(time_limit))
+    problem, search = ForestProblem(hypergraph, lm, order), _method_of(method, beam, gap)
+    results = _solve(problem, method, search, k, Clock(time_limit))
     return results if k > 1 else results[0]
 
 
@@ -160,7 +160,7 @@ def compile_method(method: str) -> None:
     it."""
     graph = Hypergraph([(None, 0.0), ("a", 0.0), ("b", 0.0)], [(0, [1, 2], 0.0), (0, [2, 1], 0.0)], 0)
     problem = ForestProblem(graph, _two_words(), 3)
-    _solve(problem, method, _method_of(method, 1), 1, Clock())
+    _solve(problem, method, _method_of(method, 1, 0.0), 1, Clock())
     if method == "tighten":
         compile_search(problem)
     if method == "exact":
@@ -175,12 +175,13 @@ def _two_words() -> LanguageModel:
     return LanguageModel.of_arpa(Arpa(["<s>", "</s>", "<unk>", "a", "b"], grams))
 
 
-def _method_of(method: str, beam: int) -> Method:
-    if method in ("ilp", "lp"):
-        return partial(program, whole=method == "ilp")
-    if method in ("cube", "exhaustive"):
-        return partial(_cube if method == "cube" else _exhaustive, beam=beam)
-    return {"exact": exact, "relax": relax, "tighten": tighten}[method]
+def _method_of(method: str, beam: int, gap: float) -> Method:
+    methods: dict[str, Method] = {
+        "exact": partial(exact, gap=gap), "relax": relax, "tighten": tighten,
+        "cube": partial(_cube, beam=beam), "exhaustive": partial(_exhaustive, beam=beam),
+        "ilp": partial(program, whole=True), "lp": partial(program, whole=False),
+    }  # fmt: skip
+    return methods[method]
 
 
 def _cube(

@@ -300,12 +300,8 @@ def _translated_part(
     from dualign.translate.system import Translator
 
     try:
-        translator = Translator.load(
-            files[0],
-            [sentence for _, sentence in items if sentence],
-            lm=files[1] if files[1:] else None,
-            errors=errors,
-        )
+        known, lm = [sentence for _, sentence in items if sentence], (files[1] if files[1:] else None)
+        translator = Translator.load(files[0], known, lm=lm, errors=errors)
     except DataError as error:
         raise error.with_remedy("on a cluster, all machines must see the system's folder") from None
     return [_translated(translator, item, count, options, None) for item in items]
@@ -315,7 +311,7 @@ def _stored(folder: str) -> list[Hypergraph | None]:
     """Return the forests `N.json` of a folder; None for a line that has none, as empty lines do."""
     from dualign.translate.forest.hypergraph import Hypergraph
 
-    numbers = [int(name[:-5]) for name in os.listdir(folder) if re.fullmatch(r"[1-9][0-9]{0,8}\.json", name)]
+    numbers = {int(name[:-5]) for name in os.listdir(folder) if re.fullmatch(r"[1-9][0-9]{0,8}\.json", name)}
     if not numbers:
         raise DataError(
             "has no forests 1.json, 2.json, …; name a folder that {forests=} has filled",
@@ -325,9 +321,8 @@ def _stored(folder: str) -> list[Hypergraph | None]:
         raise DataError(
             f"{max(numbers)}.json, but only {len(numbers)} forests; number them by line", place=folder
         )
-    have = {*numbers}
     return [
-        Hypergraph.read(os.path.join(folder, f"{n}.json")) if n in have else None
+        Hypergraph.read(os.path.join(folder, f"{n}.json")) if n in numbers else None
         for n in range(1, max(numbers) + 1)
     ]
 

@@ -125,9 +125,7 @@ def read_rules(path: str, words: Container[str] | None = None) -> Iterator[Rule]
     With `words`, only rules whose source side has no other words; the rest is skipped unchecked.
     """
     for number, line in enumerate(read_lines(path), 1):
-        if words is not None and not _is_among(line, words):
-            continue
-        if line.strip():
+        if line.strip() and (words is None or _is_among(line, words)):
             yield parse_rule(line, f"{path}:{number}")
 
 

@@ -118,6 +118,7 @@ class ItemTrees:
         return [edge for edge in self.edge[arcs].tolist() if edge >= 0]
 
     def _best_tree(self) -> list[int]:
+        """Return the arcs of the best tree, from its root, left to right."""
         best = np.full(len(self.arcs.inside), -1, np.int64)
         top = np.flatnonzero(self.arcs.score >= self.arcs.inside[self.arcs.head])[::-1]
         best[self.arcs.head[top]] = top

@@ -18,6 +18,8 @@ optimum. So the bound falls as long as time allows.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from dualign._core.arrays import Array
 from dualign._core.certified import Stage
 from dualign._core.progress import Alarm, Clock, never
@@ -68,27 +70,22 @@ def compile_exact(problem: ForestProblem) -> None:
     pairs.start(threshold, never())
     pairs.round(incumbents)
     pairs.move()
-    _Exact(problem, incumbents, clock, [], Alarm(clock), 0.0)._try(pairs, threshold, FIRST_WORK)
+    _Exact(problem, incumbents, clock, [], Alarm(clock))._try(pairs, threshold, FIRST_WORK)
 
 
+@dataclass
 class _Exact:
-    """One search."""
+    """One search; `spent` estimates its seconds since potentials gain no more."""
 
-    def __init__(
-        self,
-        problem: ForestProblem,
-        incumbents: Incumbents,
-        clock: Clock,
-        trace: list[Stage],
-        alarm: Alarm,
-        gap: float,
-    ) -> None:
-        self.gap = gap
-        self.problem, self.incumbents, self.clock, self.trace = problem, incumbents, clock, trace
-        self.alarm, self.stop = alarm, alarm.flag
-        self.bound = float("inf")
-        self._spent = 0.0
-        self.beams = list(BEAMS)
+    problem: ForestProblem
+    incumbents: Incumbents
+    clock: Clock
+    trace: list[Stage]
+    alarm: Alarm
+    gap: float = 0.0
+    bound: float = float("inf")
+    spent: float = 0.0
+    beams: list[int] = field(default_factory=lambda: list(BEAMS))
 
     def search(self) -> tuple[float, bool]:
         problem, incumbents = self.problem, self.incumbents
@@ -103,7 +100,7 @@ class _Exact:
         self._note("multipliers", pairs.bound)
         if self._is_proved:
             return self.bound, True
-        if self._is_over or not pairs.start(incumbents.threshold, self.stop):
+        if self._is_over or not pairs.start(incumbents.threshold, self.alarm.flag):
             return self.bound, False
         if pairs.work > FIRST_WORK:
             self.alarm.set()
@@ -142,7 +139,7 @@ class _Exact:
                 share = 0.5 if share == 0.0 else share / 2
                 if share < 0.1 or self.incumbents.k > 1:
                     share, work = 0.0, 4 * work
-                    self._spent = pairs.spent = pairs.spent + work
+                    self.spent = pairs.spent = pairs.spent + work
         return self.bound, False
 
     @property
@@ -154,7 +151,7 @@ class _Exact:
     def _is_over(self) -> bool:
         if self.gap > 0.0 and self.bound - self.incumbents.score <= self.gap:
             return True
-        return self.clock.is_over or (self.clock.limit is None and self._spent > MOST_WORK)
+        return self.clock.is_over or (self.clock.limit is None and self.spent > MOST_WORK)
 
     def _note(self, what: str, bound: float) -> None:
         self.bound = max(min(self.bound, bound), self.incumbents.score)
@@ -171,7 +168,7 @@ class _Exact:
             return
         beam = beams.pop(0)
         # The first beam is never stopped: there must be an answer.
-        stop = self.stop if beam > BEAMS[0] else never()
+        stop = self.alarm.flag if beam > BEAMS[0] else never()
         self.incumbents.offer(cube(self.problem, max(beam, 2 * k), k, stop))
 
     def _try(self, pairs: PairSearch, threshold: float, work: float) -> tuple[bool, bool]:
@@ -199,7 +196,7 @@ class _Exact:
         value = float("-inf")
         for K in range(first, problem.order):
             effort = int(work * PAIRS_PER_SECOND)
-            items = one_pass(problem, level(lm, K), known, threshold, effort, self.stop)
+            items = one_pass(problem, level(lm, K), known, threshold, effort, self.alarm.flag)
             if items is None:
                 return False, value, False
             trees = item_trees(problem, items)

@@ -163,18 +163,21 @@ class ForestProblem:
     @cached_property
     def vocabulary(self) -> Array:
         """Words of the model that matter, ascending: those of the leaves, `<s>` and `</s>`."""
-        labels = (self.hypergraph.labels[v] for v in self.hypergraph.order.tolist())
-        words = {self.model.index.get(label, self.model.unknown) for label in labels if label is not None}
-        return np.array(sorted(words | {self.model.begin, self.model.end}), np.int32)
+        return np.unique([*self._leaves[1], self.model.begin, self.model.end]).astype(np.int32)
+
+    @cached_property
+    def _leaves(self) -> tuple[list[int], list[int]]:
+        """The leaves that are used, and their words in the model."""
+        labels = self.hypergraph.labels
+        used = [v for v in self.hypergraph.order.tolist() if labels[v] is not None]
+        return used, self.model.encode([str(labels[v]) for v in used])
 
     @cached_property
     def leaf_word(self) -> Array:
         """For each vertex the position of its word in `vocabulary`, −1 unless a leaf that is used; int32
         (V)."""
-        graph = self.hypergraph
-        used = [v for v in graph.order.tolist() if graph.labels[v] is not None]
-        result = np.full(len(graph.labels), -1, np.int32)
-        words = self.model.encode([str(graph.labels[v]) for v in used])
+        used, words = self._leaves
+        result = np.full(len(self.hypergraph.labels), -1, np.int32)
         result[used] = np.searchsorted(self.vocabulary, words)
         return result
 

@@ -15,10 +15,9 @@ from dualign.hmm.jumps import CLOSE, NEAR, Jumps
 from dualign.hmm.lexicon import Lexicon
 from dualign.hmm.model import Model, Vocabulary
 from dualign.hmm.multipliers import Constraint
-from dualign.hmm.posteriors import NO_SHARES, Output, expectation_tasks, jobs_of, make_block
+from dualign.hmm.posteriors import NO_SHARES, Output, expectation_calls, jobs_of, make_block
 from dualign.hmm.statistics import ChainStatistics, in_numbers, new_tally
 from dualign.options import Options
-from dualign.text.corpus import Bitext, Sentences
 
 Direction = tuple[Parameters, np.ndarray, np.ndarray]
 
@@ -100,15 +99,9 @@ def expectations(
     """Posteriors of all pairs into `posterior`; what they add up to, also statistics to `collect`."""
     tally = new_tally(block.jumps.classes if collect else 0)
     output = Output(posterior, *NO_SHARES, False)
-    for task in expectation_tasks(block, jobs_of(text_of(block)), rules, output, lambda: tally):
-        task()
+    for compute, *call in expectation_calls(block, jobs_of(block.pairs), rules):
+        compute(*call, tally, output)
     return in_numbers(tally)
-
-
-def text_of(block: Block) -> Bitext:
-    """The numbered words of a block's pairs."""
-    source, source_offsets, target, target_offsets = block.pairs
-    return Bitext(Sentences(source, source_offsets), Sentences(target, target_offsets))
 
 
 def posteriors(

@@ -125,21 +125,21 @@ def test_blocks_add_their_counts_one_after_the_other(text, monkeypatch):
         return step.counts.links
 
     expected = counts(1)
-    tasks_of, made, order = expectation.expectation_tasks, [], []
+    calls_of, made, order = expectation.expectation_calls, [], []
 
     def delayed(*arguments):
-        tasks = tasks_of(*arguments)
-        made.append(len(tasks))
+        calls = calls_of(*arguments)
+        made.append(len(calls))
         if len(made) % 3 == 1:
-            tasks.append(lambda: time.sleep(0.02))
-        return tasks
+            calls.append((lambda *_: time.sleep(0.02),))
+        return calls
 
     def noted(v0, v1, end, lookup, *others):
         order.append(id(lookup.cells.first))
         add_counts(v0, v1, end, lookup, *others)
 
     add_counts = expectation.add_counts
-    monkeypatch.setattr(expectation, "expectation_tasks", delayed)
+    monkeypatch.setattr(expectation, "expectation_calls", delayed)
     monkeypatch.setattr(expectation, "add_counts", noted)
     # The sums are exact, in whatever order; so that is looked at itself.
     firsts = []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.hmm.blocks import OnePair, expectations, posteriors, random_pair, text_of
+from tests.hmm.blocks import OnePair, expectations, posteriors, random_pair
 from tests.oracles.chain import enumerate_chain
 from tests.oracles.projection import project
 
@@ -286,7 +286,7 @@ def test_lanky_pairs_are_not_put_together():
     weights = random_pair(0, 1, 1).weights
     pairs = [random_pair(n, *shape)._replace(weights=weights) for n, shape in enumerate(shapes)]
     block = pairs_together(pairs)
-    for job in computing.jobs_of(text_of(block)):
+    for job in computing.jobs_of(block.pairs):
         longest = max(max(shapes[n]) for n in job.pairs)
         assert job.alone == (longest > 128)
     rules = rules_by_name("symmetric")

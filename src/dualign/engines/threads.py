@@ -46,7 +46,7 @@ from dualign.hmm.posteriors import (
     Job,
     Output,
     block_with,
-    expectation_tasks,
+    expectation_calls,
     jobs_of,
     link_probabilities,
     make_block,
@@ -122,7 +122,8 @@ class ThreadsEngine:
         if keep and not len(self.warm.used):
             self.warm = warm_starts(self.bitext, self.workspace)
         found = self.expect(model, expectation_for(model, self.bitext, constraint, constraints))
-        return maximised(self.bitext, model, priors, constraint, found, self.threads, self.workspace)
+        table = self.workspace.empty(model.lexicon.table.shape, np.float32, hot=True)
+        return maximised(self.bitext, model, priors, constraint, found, self.threads, table)
 
     def expect(self, model: Model, asked: Expectation) -> Statistics:
         """The E-step of a round."""
@@ -244,7 +245,7 @@ class EStep:
             np.zeros(len(lexicon.null_source)),
         )
         self.places = PositionCounts(bitext) if model.positions is not None else None
-        self.tallies = Tallies(model.jumps.classes)
+        self.tallies = Tallies(len(model.jumps.weight[0]))
         self._buffers: list[ThreadBuffers] = []
 
     @property
@@ -300,13 +301,18 @@ class EStep:
         block = block_with(lookup.cells, self.model, EncodedText(part), asked.constraints)
         block = block._replace(warm=warm)
         if jobs is None:
-            jobs = timed("cutting jobs", jobs_of)(part)
+            jobs = timed("cutting jobs", jobs_of)(block.pairs)
         posterior = buffers.posterior(slots) if self.places is not None else np.empty((0, 2), np.float32)
         null_target = buffers.array("null_target", slots, np.float32)[: len(part.target.tokens)]
         null_source = buffers.array("null_source", slots, np.float32)[: len(part.source.tokens)]
         output = Output(posterior, null_target, null_source, asked.agree)
-        tasks = expectation_tasks(block, jobs, asked.constraint, output, self.tallies.own, asked.ruled)
-        yield Stage([timed("posteriors", task) for task in tasks])
+
+        def expect(compute: Callable[..., None], *call: Any) -> None:
+            compute(*call, self.tallies.own(), output)
+
+        expect = timed("posteriors", expect)
+        calls = expectation_calls(block, jobs, asked.constraint, asked.ruled)
+        yield Stage([partial(expect, *call) for call in calls])
         count, count_nulls = timed("counts", add_counts), timed("counts of null", add_null_counts)
         tasks = [
             partial(count, *each, end, lookup, null_source, self.counts, above)

@@ -103,8 +103,9 @@ def cut_at(first: Array, limit: int) -> list[tuple[int, int]]:
 
 def first_slots(bitext: Bitext) -> Array:
     """Where the slots of each pair begin, and where the last one's end: int64 (pairs + 1)."""
-    first = np.zeros(len(bitext) + 1, np.int64)
-    np.cumsum(bitext.source.lengths * bitext.target.lengths, out=first[1:])
+    source, target = bitext.source.offsets, bitext.target.offsets
+    first = np.zeros(len(source), np.int64)
+    np.cumsum(np.diff(source) * np.diff(target), out=first[1:])
     return first
 
 

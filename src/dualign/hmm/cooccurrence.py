@@ -48,7 +48,7 @@ class Corpus(NamedTuple):
 
 @kernel
 def count_words(tokens: Array, counts: Array) -> None:
-    """Add how often each word occurs among the tokens to `counts`, int32 or int64 (words)."""
+    """Add how often each word occurs among the tokens to `counts`, int32 (words)."""
     for k in range(len(tokens)):
         counts[tokens[k]] += 1
 

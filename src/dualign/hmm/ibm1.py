@@ -84,7 +84,7 @@ class Whole:
         self.words, self.threads, self.workspace = words, threads, workspace
         cells = first_slots(bitext)
         parts = pieces(len(self.pairs.source), 1 << 15, PARTS)
-        self.parts = spans(len(bitext), max(1, -(-len(bitext) // parts)))
+        self.parts = spans(len(cells) - 1, max(1, -(-(len(cells) - 1) // parts)))
         self.cells = int(cells[-1])
         index = appearances(self.pairs, words[0], self.parts, threads, workspace)
         self.corpus = kernels.Corpus(index, self.pairs, words[1])
@@ -334,5 +334,6 @@ def divide_entries(m0: int, m1: int, table: Array, columns: Array, sums: Array) 
 def frequencies(tokens: Array, words: int) -> Array:
     """How often each word occurs, int64."""
     counts = np.zeros(words, np.int64)
-    kernels.count_words(tokens, counts)
+    for begin, end in spans(len(tokens), max(words, 1 << 20)):
+        counts += np.bincount(tokens[begin:end], minlength=words)
     return counts

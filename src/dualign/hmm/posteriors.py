@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from dualign.hmm.blocks import (
     Block,
     Cells,
     Given,
+    PairOffsets,
     ThreadBuffers,
     batch_of,
     find_cells,
@@ -43,7 +44,6 @@ from dualign.hmm.projection import project
 from dualign.hmm.statistics import TOTAL_UNIT, ChainStatistics, new_tally, units
 from dualign.hmm.viterbi import independent, priors_of
 from dualign.options import Options
-from dualign.text.corpus import Bitext
 
 EVEN, LIKELIHOOD, AGREEMENT = -1, 0, 1
 
@@ -112,7 +112,7 @@ def block_with(
     return Block(
         pairs_of(bitext), cells.first, cells.begin, cells.filled, cells.position, cells.score,
         lexicon.null_target, lexicon.null_source, model.weights, model.jumps, prior, prior_begin,
-        np.zeros((len(bitext), 2)), given, bitext.pins, bitext.similar,
+        np.zeros((len(cells.first) - 1, 2)), given, bitext.pins, bitext.similar,
     )  # fmt: skip
 
 
@@ -131,9 +131,9 @@ def posteriors_of_block(
     posterior = (buffers or ThreadBuffers()).posterior(int(block.first[-1]))
     usual = constraint_of(options, options.projection)
     ruled = None if constraints is None else constraint_with_rules(options, options.projection)
-    jobs, output = jobs_of(text.bitext, whole=True), Output(posterior, *NO_SHARES, False)
-    for task in expectation_tasks(block, jobs, usual, output, lambda: tally, ruled):
-        task()
+    jobs, output = jobs_of(block.pairs, whole=True), Output(posterior, *NO_SHARES, False)
+    for compute, *call in expectation_calls(block, jobs, usual, ruled):
+        compute(*call, tally, output)
     if constraints is not None and ruled is not None and not options.mixture:
         words = partial(words_of, model, text)
         tell_violations(constraints, block, posterior, ruled.slack + ruled.tolerance, words)
@@ -157,7 +157,7 @@ class Job(NamedTuple):
     alone: bool
 
 
-def jobs_of(bitext: Bitext, *, whole: bool = False) -> list[Job]:
+def jobs_of(pairs: PairOffsets, *, whole: bool = False) -> list[Job]:
     """Cut the pairs of a block, but those with an empty side, into jobs for `expect`.
 
     Pairs of much the same shape go together, the largest first: a batch has the size of its longest
@@ -165,7 +165,7 @@ def jobs_of(bitext: Bitext, *, whole: bool = False) -> list[Job]:
     depend on its job. Where the block is for one thread, it may be `whole`: every call of a kernel with so
     many arrays takes time that threads cannot share.
     """
-    lengths, widths = bitext.source.lengths, bitext.target.lengths
+    lengths, widths = np.diff(pairs.source_offsets), np.diff(pairs.target_offsets)
     cells = lengths * widths
     # Within the pairs of one length the other goes up and down in turn, so that neighbours are close.
     turned = np.where(lengths % 2, widths, -widths)
@@ -212,30 +212,24 @@ class Output(NamedTuple):
     agree: bool
 
 
-def expectation_tasks(
-    block: Block,
-    jobs: Sequence[Job],
-    constraint: Constraint,
-    output: Output,
-    tally: Callable[[], ChainStatistics],
-    ruled: Constraint | None = None,
-) -> list[Callable[[], None]]:
-    """A task for each job; it fills its part of the output, and adds to what `tally` gives its thread.
+def expectation_calls(
+    block: Block, jobs: Sequence[Job], constraint: Constraint, ruled: Constraint | None = None
+) -> list[tuple[Callable[..., None], Array, Block, Constraint]]:
+    """For each job the kernel and what to call it with, before a tally and an output.
 
     With `ruled`, the constraint of pairs with rules of their own, these have jobs for themselves: other pairs
     get what they get where nobody has any rules.
     """
 
-    def task(job: Job, block: Block, constraint: Constraint) -> None:
-        by_tables = len(block.prior) > 0
-        (expect_long if job.alone or by_tables else expect)(job.pairs, block, constraint, tally(), output)
+    def call(job: Job, block: Block, constraint: Constraint) -> tuple[Any, Array, Block, Constraint]:
+        alone = job.alone or len(block.prior) > 0
+        return expect_long if alone else expect, job.pairs, block, constraint
 
     if ruled is None:
-        return [partial(task, job, block, constraint) for job in jobs]
+        return [call(job, block, constraint) for job in jobs]
     others, slow = parted(jobs, block.given)
     without = block._replace(given=NOTHING_GIVEN)
-    tasks: list[Callable[[], None]] = [partial(task, job, block, ruled) for job in slow]
-    return tasks + [partial(task, job, without, constraint) for job in others]
+    return [call(job, block, ruled) for job in slow] + [call(job, without, constraint) for job in others]
 
 
 @kernel

@@ -26,7 +26,6 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel
-from dualign._core.memory import Workspace, boundless
 from dualign._core.threads import ordered_map, pieces
 from dualign.hmm.ibm1 import added_up, divide_columns
 from dualign.hmm.lexicon import Lexicon
@@ -147,14 +146,14 @@ def number_stems(lexicon: Lexicon, source_stem: Array, target_stem: Array, threa
 
 
 def reestimate_lexicon(
-    lexicon: Lexicon, counts: ExpectedCounts, priors: Priors, threads: int, workspace: Workspace | None = None
+    lexicon: Lexicon, counts: ExpectedCounts, priors: Priors, threads: int, table: Array | None = None
 ) -> Lexicon:
-    """New probabilities from expected counts, to which those of the priors are added in place."""
+    """New probabilities, in a `table`, from expected counts, to which those of the priors are added there."""
+    table = np.empty_like(lexicon.table) if table is None else table
     pseudo, left_out = priors.pseudo
     if len(pseudo.links) > 0:
         for expected, known in zip(counts, pseudo, strict=True):
             expected += known
-    table = (workspace or boundless()).empty(lexicon.table.shape, np.float32, hot=True)
     stems = priors.stems
     parts = stems.ranges(lexicon.rows, PARTS)
     source_words, target_words = len(lexicon.null_source), len(lexicon.null_target)

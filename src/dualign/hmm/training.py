@@ -344,9 +344,9 @@ def maximised(
     constraint: str,
     expected: Statistics,
     threads: int,
-    workspace: Workspace,
+    table: Array,
 ) -> EMRound:
-    """The M-step of such a round."""
+    """The M-step of such a round; the lexicon's new probabilities go to `table`."""
     sums, places, options = expected.sums, expected.places, model.options
     if places is not None:
         model = replace(model, positions=Positions.estimate(places.lengths, places.counts))
@@ -362,7 +362,7 @@ def maximised(
                 model.jumps, sums.jumps, sums.foreseen, sums.chosen, options.jump_weight, step
             ),
         )
-    lexicon = reestimate_lexicon(model.lexicon, expected.counts, priors, threads, workspace)
+    lexicon = reestimate_lexicon(model.lexicon, expected.counts, priors, threads, table)
     likelihood, evaluations, pairs, divergence = sums.totals
     new = replace(model, lexicon=lexicon)
     return EMRound(new, float(likelihood - divergence), float(evaluations / pairs))

@@ -24,7 +24,7 @@ from dualign.engines import threads as expectation
 from dualign.engines.dask import engine as cluster_engine
 from dualign.engines.dask.workers import Task, Workers, connected, perform
 from dualign.hmm import posteriors, training
-from dualign.hmm.blocks import block_bounds
+from dualign.hmm.blocks import block_bounds, pairs_of
 from dualign.hmm.smoothing import kept_shares
 from dualign.text.blocks import Position, TextBlock, TextFiles
 from dualign.text.corpus import Bitext, numbered
@@ -133,14 +133,14 @@ def test_parts_have_all_jobs_of_all_blocks_once(tasks, monkeypatch):
         assert bounds[-1][1] == len(bitext)
         for (begin, end), (a, b), mine in zip(part.blocks, bounds, jobs, strict=True):
             block = text.slice(begin, end)
-            whole = posteriors.jobs_of(block)
+            whole = posteriors.jobs_of(pairs_of(block))
             here = bitext.slice(a, b)
             for job in whole if mine is None else mine:
                 found.append((begin, here.source.lengths[job.pairs].tolist(), job.alone))
     expected = []
     for begin, end in blocks:
         block = text.slice(begin, end)
-        for job in posteriors.jobs_of(block):
+        for job in posteriors.jobs_of(pairs_of(block)):
             expected.append((begin, block.source.lengths[job.pairs].tolist(), job.alone))
     assert found == expected
 

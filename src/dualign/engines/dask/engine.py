@@ -36,7 +36,7 @@ from dualign.engines.dask.work_folder import (
 )
 from dualign.engines.dask.workers import TASKS_PER_WORKER, Task, Workers, crew_of
 from dualign.engines.threads import ThreadsEngine
-from dualign.hmm.blocks import block_bounds, word_ranges
+from dualign.hmm.blocks import block_bounds, pairs_of, word_ranges
 from dualign.hmm.constraints import ConstraintSet
 from dualign.hmm.ibm1 import Kept, Whole, joined_rows
 from dualign.hmm.lexicon import Lexicon
@@ -65,7 +65,7 @@ def cut_at_jobs(bitext: Bitext, blocks: Sequence[tuple[int, int]], tasks: int) -
     for number, (begin, end) in enumerate(blocks):
         block = bitext.slice(begin, end)
         lengths, widths = block.source.lengths, block.target.lengths
-        for job, (pairs, _) in enumerate(jobs_of(block)):
+        for job, (pairs, _) in enumerate(jobs_of(pairs_of(block))):
             places.append((number, job))
             cells.append(int((lengths[pairs] * widths[pairs]).sum()))
     ends = np.cumsum(cells)
@@ -164,7 +164,8 @@ class DaskEngine(ThreadsEngine):
             return done
         asked = expectation_for(model, self.bitext, constraint, constraints)
         found, spent = self._expected(model, state, mark, asked, keep)
-        done = maximised(self.bitext, model, priors, constraint, found, self.threads, self.workspace)
+        table = self.workspace.empty(model.lexicon.table.shape, np.float32, hot=True)
+        done = maximised(self.bitext, model, priors, constraint, found, self.threads, table)
         self._finish(record, mark, done)
         remove(*spent)
         return done

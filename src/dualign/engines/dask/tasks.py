@@ -49,7 +49,7 @@ class TextPart(NamedTuple):
                 jobs.append(None)
                 continue
             block = text.slice(a, b)
-            mine = jobs_of(block)[first:last]
+            mine = jobs_of(pairs_of(block))[first:last]
             here = kept[a - begin : b - begin]
             here[:] = False
             here[np.concatenate([job.pairs for job in mine])] = True

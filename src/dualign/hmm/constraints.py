@@ -43,13 +43,8 @@ from dualign._core.arrays import Array
 from dualign._core.errors import DataError, UsageError
 from dualign._core.files.streams import FilePath
 from dualign.hmm.blocks import Block, Given
-from dualign.options import Options
 from dualign.text.tokenizing import PLAIN, Cutting
 from dualign.text.utf8 import read_lines
-
-LEAST_EVALUATIONS = 100
-MOST_SLACK = 0.3
-"""The rules of a user should have a visible effect, whatever is enough for the built-in sets."""
 
 Node = tuple[int, int, int]
 """Direction (0: the target word chooses; 1: the source word does), source position, target position."""
@@ -311,13 +306,6 @@ def example(given: Given, rule: int, source: Sequence[str], target: Sequence[str
 def shortened(text: str, most: int = 40) -> str:
     """The beginning of a text."""
     return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def stricter(options: Options) -> Options:
-    """The options with more evaluations and less slack, for rules of the user's own."""
-    return replace(
-        options, evaluations=max(options.evaluations, LEAST_EVALUATIONS), slack=min(options.slack, MOST_SLACK)
-    )
 
 
 def check(rule: ConstraintRule, source_length: int, target_length: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,7 +18,6 @@ from dualign.hmm.blocks import (
     Batch,
     Block,
     Cells,
-    Given,
     PairOffsets,
     ThreadBuffers,
     batch_of,
@@ -26,7 +25,7 @@ from dualign.hmm.blocks import (
     lengths_of,
     pairs_of,
 )
-from dualign.hmm.constraints import ConstraintSet, give, stricter, tell_violations
+from dualign.hmm.constraints import ConstraintSet, give, tell_violations
 from dualign.hmm.encoding import EncodedText, add_unknown_cells, words_of
 from dualign.hmm.model import Model
 from dualign.hmm.multipliers import (  # fmt: skip
@@ -50,6 +49,9 @@ EVEN, LIKELIHOOD, AGREEMENT = -1, 0, 1
 UNCOUNTED = new_tally(0)
 NO_SHARES = np.empty(0, np.float32), np.empty(0, np.float32)
 """Where nothing is learnt."""
+
+LEAST_EVALUATIONS, MOST_SLACK = 100, 0.3
+"""Of pairs with rules of the user's own."""
 
 MOST_PROJECTED = 1 << 18
 """Pairs with more cells are not projected: their multipliers and moves would take over 28 MB."""
@@ -146,8 +148,12 @@ def constraint_of(options: Options, kind: str) -> Constraint:
 
 
 def constraint_with_rules(options: Options, kind: str) -> Constraint:
-    """What holds for pairs with rules of the user's own, where for others it is one of `KINDS`."""
-    return constraint_of(stricter(options), kind if KINDS[kind] >= SYMMETRIC else "given")
+    """What holds for pairs with rules of the user's own, where for others it is one of `KINDS`.
+
+    It is kept more exactly: the user's rules should have a visible effect, whatever is enough for the others.
+    """
+    usual = constraint_of(options, kind if KINDS[kind] >= SYMMETRIC else "given")
+    return usual._replace(limit=max(usual.limit, LEAST_EVALUATIONS), slack=min(usual.slack, MOST_SLACK))
 
 
 class Job(NamedTuple):
@@ -188,15 +194,6 @@ def cut(order: Array, cells: Array, lanes: int) -> list[Array]:
     return np.split(order, lanes * (1 + np.flatnonzero(np.diff(job))))
 
 
-def parted(jobs: Sequence[Job], given: Given) -> tuple[list[Job], list[Job]]:
-    """The same jobs for the pairs without rules, and for those with rules."""
-    has_rules = given.pair_begin[1:] > given.pair_begin[:-1]
-    without, ruled = (
-        [Job(job.pairs[has_rules[job.pairs] == which], job.alone) for job in jobs] for which in (False, True)
-    )
-    return [job for job in without if len(job.pairs)], [job for job in ruled if len(job.pairs)]
-
-
 class Output(NamedTuple):
     """Where the posteriors of a block's pairs go; empty arrays for what is not wanted.
 
@@ -214,22 +211,25 @@ class Output(NamedTuple):
 
 def expectation_calls(
     block: Block, jobs: Sequence[Job], constraint: Constraint, ruled: Constraint | None = None
-) -> list[tuple[Callable[..., None], Array, Block, Constraint]]:
+) -> list[tuple[Any, ...]]:
     """For each job the kernel and what to call it with, before a tally and an output.
 
     With `ruled`, the constraint of pairs with rules of their own, these have jobs for themselves: other pairs
     get what they get where nobody has any rules.
     """
 
-    def call(job: Job, block: Block, constraint: Constraint) -> tuple[Any, Array, Block, Constraint]:
-        alone = job.alone or len(block.prior) > 0
-        return expect_long if alone else expect, job.pairs, block, constraint
+    def calls(jobs: Iterable[Job], block: Block, constraint: Constraint) -> list[tuple[Any, ...]]:
+        kernels = expect_long if len(block.prior) else expect, expect_long
+        return [(kernels[job.alone], job.pairs, block, constraint) for job in jobs if len(job.pairs)]
 
     if ruled is None:
-        return [call(job, block, constraint) for job in jobs]
-    others, slow = parted(jobs, block.given)
-    without = block._replace(given=NOTHING_GIVEN)
-    return [call(job, block, ruled) for job in slow] + [call(job, without, constraint) for job in others]
+        return calls(jobs, block, constraint)
+    has_rules = np.diff(block.given.pair_begin) > 0
+    slow, others = (
+        [job._replace(pairs=job.pairs[has_rules[job.pairs] == which]) for job in jobs]
+        for which in (True, False)
+    )
+    return calls(slow, block, ruled) + calls(others, block._replace(given=NOTHING_GIVEN), constraint)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Words that the lexicon does not know: their cells are scored by spelling and by words with the same stem.
+"""Text in the numbers of a model's words, and cells of words that the lexicon does not know.
 
 An unknown source word v counts as the average of the known words that share its stem, and so does an
 unknown target word; in addition, words of similar spelling (names, numbers, cognates) attract each other:
@@ -6,8 +6,6 @@ unknown target word; in addition, words of similar spelling (names, numbers, cog
     score(w | v) = mean of p(w | u) over the known u with v's stem  +  LIKENESS · similarity(v, w)^4
 
 and the same for p(v | w). What neither term reaches keeps the floor, where position alone decides.
-
-Text in the numbers of a model's words.
 """
 
 from __future__ import annotations

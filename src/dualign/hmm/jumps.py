@@ -1,4 +1,28 @@
-"""New weights of jumps, starts and stops from expected ones.
+"""Weights of the jumps, starts and stops of hidden Markov chains, and new ones from expected counts.
+
+How far the next link lies depends on the word before: after an article the next word is next to its noun,
+after a noun comes perhaps an adjective that the other language puts before it (Toutanova et al. 2002, He
+2007). So each frequent word has jump weights of its own, in the direction in which it chooses, and all others
+share one set. It depends as much on the word that comes next: a particle stays where the chain is, a
+conjunction moves on. So the frequent words also have factors for the jumps to them. From a word v to the next
+word w a chain jumps by d with the weight
+
+    w(d) = weight_v(d) · factor_w(d).
+
+The words that are chosen have a say as well: an adjective is followed by its noun, and a word that is often
+translated by two words is often chosen twice in a row. So a short jump, |d| ≤ BESIDE, from a position with
+the word x to one with the word y weighs
+
+    w(d) · leaving_x(d) · reaching_y(d).
+
+A word's own weights are drawn to the usual ones by pseudo-counts, its factors to 1.
+
+After each row a chain stops with a probability that depends on how far its position is from the last one, so
+that it must be near the end when it ends, and is not there long before.
+
+One direction's `weights` (float32[WEIGHTS]) are those of 10 start positions and of all later ones, the null
+probability, the emission floor of a link and of a null, then the probabilities to stop at the last position,
+at each of the 9 before it, and farther away.
 
 A chain at position i' of S states jumps to i with probability w(i − i') / Z(S, i'), where Z sums the weights
 of the jumps that stay inside. The expected log-likelihood is therefore
@@ -22,33 +46,6 @@ fourth powers, each taken relative to its present value, which bounds Z (general
 Darroch and Ratcliff 1972). Where few rounds are made and they do not maximise the likelihood alone, a longer
 step is better (over-relaxation). Many rounds of such steps would overshoot again and again, so that the more
 rounds there are, the shorter the steps.
-
-Weights of the hidden Markov chains: where they are, which word has which, and their initial values.
-
-How far the next link lies depends on the word before: after an article the next word is next to its noun,
-after a noun comes perhaps an adjective that the other language puts before it (Toutanova et al. 2002, He
-2007). So each frequent word has jump weights of its own, in the direction in which it chooses, and all others
-share one set. It depends as much on the word that comes next: a particle stays where the chain is, a
-conjunction moves on. So the frequent words also have factors for the jumps to them. From a word v to the next
-word w a chain jumps by d with the weight
-
-    w(d) = weight_v(d) · factor_w(d).
-
-The words that are chosen have a say as well: an adjective is followed by its noun, and a word that is often
-translated by two words is often chosen twice in a row. So a short jump, |d| ≤ BESIDE, from a position with
-the word x to one with the word y weighs
-
-    w(d) · leaving_x(d) · reaching_y(d).
-
-A word's own weights are drawn to the usual ones by pseudo-counts, its factors to 1
-(`dualign.hmm.jumps`).
-
-After each row a chain stops with a probability that depends on how far its position is from the last one, so
-that it must be near the end when it ends, and is not there long before.
-
-One direction's `weights` (float32[WEIGHTS]) are those of 10 start positions and of all later ones, the null
-probability, the emission floor of a link and of a null, then the probabilities to stop at the last position,
-at each of the 9 before it, and farther away.
 """
 
 from __future__ import annotations

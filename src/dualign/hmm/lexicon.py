@@ -1,6 +1,6 @@
-"""Entries that a lexicon must have although Model 1 has not found or kept them.
+"""The lexical table: both directions' translation probabilities over word pairs that may be linked.
 
-The lexical table: both directions' translation probabilities over word pairs that may be linked.
+Some entries it must have although Model 1 has not found or kept them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""`Model`: everything an aligner knows, in memory and on disk.
+"""`Model`: everything an aligner knows, in memory and on disk; and how it translates single words.
 
-The words of one side, numbered, with what their spelling tells about words that are not among them.
-
-How a model translates single words.
+A `Vocabulary` has the words of one side, numbered, with what their spelling tells about others.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Constraints that are given for single pairs (`dualign.hmm.constraints`) in the dual of a batch.
+"""The dual problems of a batch's projections: where their numbers are (see `dualign.hmm.projection`).
 
-The dual problems of a batch's projections: where their numbers are (see `dualign.hmm.projection`).
-
-Multipliers that the projections of a batch end with, where the next round of EM begins.
+They include the constraints that are given for single pairs (`dualign.hmm.constraints`). The multipliers that
+the projections of a batch end with are kept for the next round of EM, which begins with them.
 """
 
 from __future__ import annotations

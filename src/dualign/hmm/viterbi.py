@@ -1,6 +1,6 @@
 """The most probable path of a chain (see `dualign.hmm.chain` for the model).
 
-Words that choose without looking at their neighbours, by position tables, as in IBM Models 1 and 2.
+Words that choose without looking at their neighbours do so by position tables, as in IBM Models 1 and 2.
 """
 
 from __future__ import annotations

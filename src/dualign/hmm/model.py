@@ -55,8 +55,6 @@ class Vocabulary:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Vocabulary) and self.words == other.words
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __len__(self) -> int:
         return self._size
 

@@ -1,4 +1,4 @@
-"""Fertilities and the limits that follow from them."""
+"""Fertilities and the limits that follow from them; words that choose by tables of positions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.hmm.blocks import expectations, random_pair
 
 from dualign import Aligner
+from dualign.hmm.jumps import FLOOR, NULL_FLOOR
 from dualign.hmm.positions import MOST_LINKS, WORD_PRIOR, Fertilities
+from dualign.hmm.posteriors import constraint_of
+from dualign.options import Options
 
 # 1,000 occurrences of each word, so that the average word hardly counts.
 COUNTS = np.array(
@@ -75,3 +81,23 @@ def test_counts_of_the_wrong_shape_kind_or_sign_do_not_fit():
     ):
         with pytest.raises(ValueError):
             replace(aligner.model, fertilities=Fertilities(*wrong)).check()
+
+
+@given(seed=st.integers(0, 2**32 - 1), I=st.integers(1, 6), J=st.integers(1, 6))
+def test_words_choose_by_their_tables_and_by_nothing_else(seed, I, J):
+    random, pair = np.random.default_rng(seed), random_pair(seed, I, J)
+    tables = [random.dirichlet(np.ones(S + 1), R).astype(np.float32) for R, S in ((J, I), (I, J))]
+    prior = np.concatenate([table.ravel() for table in tables])
+    block = pair.block()._replace(prior=prior, prior_begin=np.zeros(1, np.int64))
+    posterior = np.full((I * J, 2), np.nan, np.float32)
+    sums = expectations(block, constraint_of(Options(), "none"), posterior)
+    likelihood = 0.0
+    for d, (table, nulls) in enumerate(zip(tables, (pair.null_target, pair.null_source), strict=True)):
+        emission = pair.emission[:, :, d] + pair.weights[d, FLOOR]
+        chosen = table[:, 1:] * (emission.T if d == 0 else emission).astype(float)
+        whole = chosen.sum(axis=1) + table[:, 0] * (nulls + pair.weights[d, NULL_FLOOR]).astype(float)
+        likelihood += np.log(whole).sum()
+        found = posterior[:, d].reshape(I, J)
+        np.testing.assert_allclose(found.T if d == 0 else found, chosen / whole[:, None], rtol=1e-4)
+    assert sums.totals[:3] == pytest.approx([likelihood, 1, 1], rel=1e-4, abs=1e-4)
+    np.testing.assert_allclose(block.likelihood.sum(), likelihood, rtol=1e-4, atol=1e-4)

@@ -26,14 +26,14 @@ from dualign.decode.decoders import (
     without_skipped,
 )
 from dualign.engines import ClusterValues, DecodedPart, Engine, R
-from dualign.engines.threads import ThreadsEngine, posteriors_of_part
+from dualign.engines.threads import ThreadsEngine, posteriors_of_part, usable
 from dualign.hmm.blocks import Block
 from dualign.hmm.constraints import ConstraintSet
 from dualign.hmm.encoding import CHUNK, FEW, EncodedText, UnreadPart, parts_of
 from dualign.hmm.model import Model, Translation, translations
 from dualign.hmm.posteriors import link_probabilities, matrices_of
 from dualign.hmm.priors import Prior
-from dualign.hmm.training import NothingToLearn, Progress, train, usable
+from dualign.hmm.training import NothingToLearn, Progress, train
 from dualign.options import DECODING, Options, OptionValues
 from dualign.text.blocks import BEGINNING, Pair, Position, TextFiles
 from dualign.text.checks import is_list, links_inside, number_of, same_length

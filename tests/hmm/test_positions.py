@@ -67,6 +67,7 @@ def test_no_words_have_no_limits():
     assert nothing.limits(0, np.zeros(0, np.int32), 0.5).shape == (0,)
 
 
+@pytest.mark.kernel
 def test_counts_of_the_wrong_shape_kind_or_sign_do_not_fit():
     aligner = Aligner(threads=1, rounds=0).fit([(["a", "b"], ["c", "d", "e"])])
     source, target = (np.ones((words, MOST_LINKS + 1), np.float32) for words in (2, 3))
@@ -83,6 +84,7 @@ def test_counts_of_the_wrong_shape_kind_or_sign_do_not_fit():
             replace(aligner.model, fertilities=Fertilities(*wrong)).check()
 
 
+@pytest.mark.kernel
 @given(seed=st.integers(0, 2**32 - 1), I=st.integers(1, 6), J=st.integers(1, 6))
 def test_words_choose_by_their_tables_and_by_nothing_else(seed, I, J):
     random, pair = np.random.default_rng(seed), random_pair(seed, I, J)

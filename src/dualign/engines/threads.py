@@ -55,15 +55,7 @@ from dualign.hmm.posteriors import (
 )
 from dualign.hmm.smoothing import Priors
 from dualign.hmm.statistics import ExpectedCounts, Tallies, add_counts, add_null_counts, in_numbers
-from dualign.hmm.training import (
-    EMRound,
-    Expectation,
-    NothingToLearn,
-    Statistics,
-    expectation_for,
-    maximised,
-    usable,
-)
+from dualign.hmm.training import EMRound, Expectation, NothingToLearn, Statistics, expectation_for, maximised
 from dualign.text.corpus import Bitext, Numbered
 
 RANGES = 24
@@ -77,6 +69,10 @@ LEAST_CELLS = 1 << 20
 
 ENOUGH = 3
 """Blocks under way at the same time with which threads seldom wait; then larger ones are better than more."""
+
+
+LAST_RESORT = 10_000_000
+"""Most cells of a pair that is learnt from although it is too long, if there are no others."""
 
 
 class ThreadsEngine:
@@ -231,6 +227,12 @@ def posteriors_of_part(
         part = text._replace(bitext=text.bitext.slice(*span))
         block = make(model, part, constraints, buffers)
         yield expect(model, block, part, constraints, buffers), block
+
+
+def usable(bitext: Bitext, max_length: int) -> Array:
+    """Which pairs take part in training: none empty, none over the limit, unless there are no others."""
+    short = bitext.fitting(max_length)
+    return short if short.any() else bitext.fitting(cells=LAST_RESORT)
 
 
 class EStep:

@@ -38,9 +38,6 @@ from dualign.hmm.statistics import ChainStatistics, ExpectedCounts, above_counts
 from dualign.options import Options
 from dualign.text.corpus import Bitext, Numbered
 
-LAST_RESORT = 10_000_000
-"""Most cells of a pair that is learnt from although it is too long, if there are no others."""
-
 BYTES_PER_ENTRY = 52
 """Of the lexicon in training: word, old and new probabilities, counts, and what smoothing knows of it."""
 
@@ -208,6 +205,7 @@ class Training:
     ) -> None:
         self.bitext, self.options, self.engine = bitext, options, engine
         self.report, self.history = report, [] if history is None else history
+        self.pairs = len(bitext.source.offsets) - 1
         self.tokens = len(bitext.source.tokens) + len(bitext.target.tokens)
         self.ibm1_rounds = options.ibm1_rounds + (options.rounds if options.model == "ibm1" else 0)
         # Of the HMM's, only the first is over all co-occurrences; the others come after pruning.
@@ -216,10 +214,9 @@ class Training:
     def tell(self, stage: str, rounds: int) -> Callable[..., None]:
         """A stage begins: what reports its rounds."""
         self.engine.begin(stage, rounds)
-        pairs = len(self.bitext)
 
         def tell(number: int, objective: float, evaluations: float = 1.0) -> None:
-            done = Progress(stage, number, rounds, objective, self.tokens, pairs, evaluations)
+            done = Progress(stage, number, rounds, objective, self.tokens, self.pairs, evaluations)
             self.history.append(done)
             self.report(done)
 
@@ -236,7 +233,7 @@ class Training:
         sizes = len(source), len(target)
         # Sums by word, of every thread and of both sides, and what IBM Model 1 knows of every target token.
         by_word = 24 * (threads + 4) * sum(sizes)
-        self.engine.demand(by_word + 4 * len(bitext.target.tokens), f"a text of {len(bitext):,} pairs")
+        self.engine.demand(by_word + 4 * len(bitext.target.tokens), f"a text of {self.pairs:,} pairs")
         lexicon, together = self._first(sizes)
         rows = lexicon.rows
         seen = Seen(frequencies(bitext.source.tokens, sizes[0]), frequencies(bitext.target.tokens, sizes[1]))
@@ -354,7 +351,7 @@ def maximised(
         step = SAFE
         if without_rules(constraint, options) != "none":
             step = max(SAFE, BOLD * min(1, FEW / options.rounds))
-        lengths = bitext.source.lengths, bitext.target.lengths
+        lengths = np.diff(bitext.source.offsets), np.diff(bitext.target.offsets)
         model = replace(
             model,
             weights=update_stops(update_starts(model.weights, sums.starts, lengths), sums.stops),
@@ -366,12 +363,6 @@ def maximised(
     likelihood, evaluations, pairs, divergence = sums.totals
     new = replace(model, lexicon=lexicon)
     return EMRound(new, float(likelihood - divergence), float(evaluations / pairs))
-
-
-def usable(bitext: Bitext, max_length: int) -> Array:
-    """Which pairs take part in training: none empty, none over the limit, unless there are no others."""
-    short = bitext.fitting(max_length)
-    return short if short.any() else bitext.fitting(cells=LAST_RESORT)
 
 
 def schedule(options: Options, constraints: ConstraintSet | None = None) -> list[str]:

@@ -12,7 +12,7 @@ import os
 from math import isfinite, nan
 from typing import Any
 
-from dualign._core.errors import DataError
+from dualign._core.errors import DataError, refusing
 from dualign._core.files.streams import FilePath
 from dualign.text.checks import number_of, plausible_number
 from dualign.text.tables import parse_json
@@ -32,7 +32,7 @@ def read_records(path: FilePath, count: int | None = None, errors: str = "strict
     for number, line in enumerate(read_lines(path, errors), 1):
         if not line.strip():
             continue
-        try:
+        with refusing(DataError, place=f"{path}:{number}"):
             record = parse_json(line, "a report has one JSON object on each line")
             if not isinstance(record, dict):
                 raise DataError(f'`{line[:40]}` is not a JSON object, as in {{"line": 1}}')
@@ -49,8 +49,6 @@ def read_records(path: FilePath, count: int | None = None, errors: str = "strict
             if pair in found:
                 raise DataError(f"line {pair} is reported twice")
             trace_of(record)
-        except DataError as error:
-            raise DataError(f"{path}:{number}: {error}") from None
         found[pair] = json.dumps(_finite(record)) if "NaN" in line or "Infinity" in line else line
     if not found:
         raise DataError(f"{path}: no report at all, the file is empty; was it written to the end?")

@@ -11,14 +11,14 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import IO, NamedTuple
 
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError, UsageError, explaining
+from dualign._core.errors import UsageError, explaining, refusing
 from dualign.text.blocks import LineReader
 
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
@@ -132,13 +132,7 @@ def _write(file: IO[bytes], data: bytes, folder: str) -> None:
         file.write(data)
 
 
-@contextmanager
-def _holding(folder: str) -> Iterator[None]:
+def _holding(folder: str) -> AbstractContextManager[None]:
     """Say what to do when the disk is full."""
-    try:
-        yield
-    except OSError as error:
-        raise DataError(
-            f"{folder}: cannot hold the sample: {error.strerror or error}; "
-            "give another folder for scratch files, or draw a smaller sample"
-        ) from None
+    remedy = "give another folder for scratch files, or draw a smaller sample"
+    return refusing(OSError, what="cannot hold the sample: {cause}", place=folder, remedy=remedy)

@@ -26,7 +26,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError, explaining
+from dualign._core.errors import DataError, explaining, refusing
 from dualign._core.fields import check_value
 from dualign._core.files.streams import FilePath
 from dualign.text.tables import parse_json
@@ -87,10 +87,8 @@ def _of_archive(path: str) -> Iterator[tuple[str, Any]]:
     with explaining(path, "read"), open(path, "rb") as file:
         if file.read(6) == b"\x93NUMPY":
             raise DataError(f"{path}: a single array, not an archive; write it with numpy.savez")
-        try:
+        with refusing(Exception, what="not an archive written by numpy.savez: {cause}", place=path):
             archive = zipfile.ZipFile(file)
-        except Exception as error:  # whatever is wrong with its list of members
-            raise DataError(f"{path}: not an archive written by numpy.savez: {error}") from None
         members = {f"{name.removesuffix('.npy')}.npy": name for name in archive.namelist()}
         for name in _in_order(path, list(members)):
             place = f"{path}, {name.removesuffix('.npy')}"

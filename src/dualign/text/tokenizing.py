@@ -10,8 +10,6 @@
 
 Two with a comma between them are for the source and for the target. A tokeniser takes whole lines as bytes
 and returns them with blanks between the tokens, so that everything behind it reads tokenised text.
-
-Signs that a text was not tokenised, though its words were taken from between white space.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import groupby, pairwise, repeat
 from operator import itemgetter
 
-from dualign._core.errors import DataError
+from dualign._core.errors import DataError, refusing
 from dualign.text.checks import plausible_number
 from dualign.text.formats import NUMBER, REAL, LinkFormat, probability_of, quoted
 from dualign.text.formats.pharaoh import sorted_links
@@ -38,10 +38,8 @@ def _alignments(path: str, lines: Iterator[str], pairs: int | None) -> Iterator[
     done = 0
     for known, (sentence, group) in enumerate(groupby(entries, key=itemgetter(0)), 1):
         if pairs is None:
-            try:
+            with refusing(DataError, place=path):
                 plausible_number(sentence, known)
-            except DataError as error:
-                raise DataError(f"{path}: {error}") from None
         yield from repeat(Alignment(), sentence - done - 1)
         yield _alignment(group)
         done = sentence

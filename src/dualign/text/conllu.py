@@ -94,7 +94,7 @@ class Sentence:
                 )
             heads.append(head)
         if heads.count(ROOT) > 1:
-            second = [position for position, head in enumerate(heads) if head == ROOT][1]
+            second = heads.index(ROOT, heads.index(ROOT) + 1)
             raise self._error(second, "a second root (HEAD 0); a tree has one")
         if cycle := find_cycle(heads):
             names = ", ".join([str(at + 1) for at in cycle[:8]] + ["…"] * (len(cycle) > 8))

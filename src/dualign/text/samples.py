@@ -52,14 +52,8 @@ _NAMES = ("sample.de", "sample.en", "sample.gold", "sample.de.conllu", "sample.e
 def sample() -> tuple[list[list[str]], list[list[str]], list[Alignment]]:
     """Return German sentences, English sentences (400 each, tokenised), and gold links of the first 60
     pairs."""
-    german, english, gold = (
-        sample_path(name).read_text(encoding="utf-8").splitlines() for name in _NAMES[:3]
-    )
-    return (
-        [line.split() for line in german],
-        [line.split() for line in english],
-        [parse_pharaoh(line) for line in gold],
-    )
+    german, english, gold = (sample_path(name).read_text("utf-8").splitlines() for name in _NAMES[:3])
+    return [*map(str.split, german)], [*map(str.split, english)], [*map(parse_pharaoh, gold)]
 
 
 def sample_path(name: str) -> Traversable:

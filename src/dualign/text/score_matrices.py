@@ -132,13 +132,13 @@ def _in_order(path: str, names: list[str]) -> list[str]:
             other = found[number].removesuffix(".npy")
             raise DataError(f"{path}: `{other}` and `{shown}` have the same number")
         found[number] = name
-    first, last = min(found), max(found)
+    numbers = sorted(found)
+    first, last = numbers[0], numbers[-1]
     if first > 1:
         raise DataError(f"{path}: matrix 0 (or 1) is missing; the first is number {first}")
-    if last - first >= len(found):
-        missing = next(number for number in range(first, last) if number not in found)
-        raise DataError(f"{path}: matrix {missing} is missing, but there are {first} to {last}")
-    return [found[number] for number in sorted(found)]
+    if missing := [number for number, other in enumerate(numbers, first) if number != other]:
+        raise DataError(f"{path}: matrix {missing[0]} is missing, but there are {first} to {last}")
+    return [found[number] for number in numbers]
 
 
 def emission_factors(

@@ -160,11 +160,9 @@ def read_rows(
 
 
 def _kind_by_line(first: str) -> str:
-    if "\t" in first:
-        return "tsv"
-    if first.lstrip().startswith("{"):
+    if "\t" not in first and first.lstrip().startswith("{"):
         return "json"
-    return "csv" if "," in first or ";" in first else "tsv"
+    return "csv" if "\t" not in first and ("," in first or ";" in first) else "tsv"
 
 
 def _places(first: tuple[str, list[str]], columns: Columns | None) -> list[int]:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dualign._core.certified import html_text
 from dualign._core.errors import DataError, UsageError, refusing
 from dualign._core.fields import OptionRecord, arg, bundle, opt
 from dualign.commands.bundles import Computing, ReportFile, check_beside, gold_format, link_format
@@ -91,8 +92,6 @@ class Report:
         return json.dumps(content, allow_nan=False)
 
     def _repr_html_(self) -> str:
-        from dualign._core.certified import html_text
-
         return html_text(self.as_text())
 
     def as_text(self) -> str:
@@ -147,8 +146,6 @@ class PairedReport:
         return json.dumps({"names": self.names, **systems, "comparison": compared}, allow_nan=False)
 
     def _repr_html_(self) -> str:
-        from dualign._core.certified import html_text
-
         return html_text(self.as_text())
 
     def as_text(self) -> str:

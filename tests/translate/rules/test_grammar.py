@@ -169,6 +169,15 @@ def test_rare_rules_with_gaps_are_left_out_and_a_pair_counts_once():
 
 
 @pytest.mark.kernel
+def test_the_most_frequent_target_sides_come_first_and_no_more_than_the_limit():
+    pairs = [(["a"], [word]) for word in ("x", "y", "y", "z", "z", "z")]
+    links = [Alignment.of([(0, 0)])] * len(pairs)
+    for limit in (1, 2, 3):
+        rules = list(extract(pairs, links, Extraction(least=1, limit=limit)))
+        assert [rule.target for rule in rules] == [("z",), ("y",), ("x",)][:limit]
+
+
+@pytest.mark.kernel
 def test_words_that_would_read_as_markup_make_no_rule(tmp_path):
     pairs = [(["a", "[1]", "c"], ["x", "y", "|||"])] * 2
     links = [Alignment.of([(0, 0), (1, 1), (2, 2)])] * 2

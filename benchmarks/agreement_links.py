@@ -35,7 +35,7 @@ from dualign.aligner import Aligner
 from dualign.commands.tuning import costs_of_agreement
 from dualign.decode.joint import exact
 from dualign.decode.joint.api import problem_of, solve
-from dualign.decode.joint.baselines.decomposition import directed
+from dualign.decode.joint.decomposition import directed
 from dualign.decode.joint.model import JointProblem
 from dualign.decode.symmetrize import symmetrize
 from dualign.measure.bootstrap import compare

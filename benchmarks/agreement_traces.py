@@ -22,15 +22,10 @@ import numpy as np
 from dualign._core.errors import UsageError
 from dualign._search.certificate import PRECISION
 from dualign._search.dual import BOUND, CLOSED, IMPOSSIBLE, OPEN, new_record
-from dualign.decode.joint.baselines.relax import (
-    MOST_ROUNDS,
-    JointRelaxation,
-    descend_and_prune,
-    new_relaxation,
-)
 from dualign.decode.joint.bound import prune_by_chains
 from dualign.decode.joint.feasible import compiled_offer, new_incumbent
 from dualign.decode.joint.model import JointProblem, Masks, all_allowed, compiled_propagate
+from dualign.decode.joint.relax import MOST_ROUNDS, JointRelaxation, descend_and_prune, new_relaxation
 from dualign.measure.timing import markdown
 
 SHOWN = (1, 2, 5, 10, 25, 50, 100, 200, 400)

@@ -12,10 +12,7 @@ from tests.decode.joint.instances import AGREEMENTS, NAMES, Instance, random_ins
 
 from dualign._core.jit import kernel
 from dualign._search.dual import IMPOSSIBLE, NEVER, new_record
-from dualign.decode.joint.baselines import relax
-from dualign.decode.joint.baselines.decomposition import directed
-from dualign.decode.joint.baselines.lattice import lattice_of, new_terms, weigh_terms
-from dualign.decode.joint.baselines.lattice_paths import best_path, intersect, prune_edges
+from dualign.decode.joint import relax
 from dualign.decode.joint.bound import (
     ChainPair,
     descend,
@@ -24,7 +21,10 @@ from dualign.decode.joint.bound import (
     prepare,
     prune_by_chains,
 )
+from dualign.decode.joint.constrain import best_path, intersect, prune_edges
+from dualign.decode.joint.decomposition import directed
 from dualign.decode.joint.feasible import new_incumbent
+from dualign.decode.joint.lattice import Constrained, lattice_of, new_terms, weigh_terms
 from dualign.decode.joint.model import all_allowed, compiled_propagate, copied
 from dualign.decode.joint.tied_chain import backward, cell_values, forward, link_values
 
@@ -51,10 +51,18 @@ def size(instance: Instance) -> tuple[int, int]:
     return len(instance.theta), len(instance.omega)
 
 
-def relaxation_of(instance: Instance) -> relax.Relaxation:
+def relaxation_of(instance: Instance) -> relax.JointRelaxation:
     return relax.new_relaxation(
         instance.problem, all_allowed(*size(instance)), new_incumbent(*size(instance))
     )
+
+
+def constrained(relaxation: relax.JointRelaxation, room: int) -> Constrained:
+    """The relaxation, just evaluated, as a lattice, with room for so many constraints."""
+    I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
+    terms = new_terms(I, J, room)
+    lattice = lattice_of(relaxation, terms, 100_000)
+    return Constrained(relaxation, lattice, terms, np.empty(lattice.size[1]))
 
 
 def random_multipliers(seed: int, I: int, J: int):
@@ -135,21 +143,22 @@ def test_the_lattice_is_the_relaxation_and_constraints_only_tighten_it(instance,
     best = instance.best()
     assume(best.score > -inf)
     random = np.random.default_rng(seed)
-    relaxation, terms = relaxation_of(instance), new_terms(I, J, 12)
+    relaxation = relaxation_of(instance)
     relaxation.multipliers[:] += random.normal(size=relaxation.multipliers.shape)
     value = compiled_value_of(relaxation)
-    lattice = lattice_of(relaxation, terms, 100_000)
+    state = constrained(relaxation, 12)
     for _ in range(12):
-        compiled_weigh_terms(terms, relaxation)
-        found = compiled_best_path(lattice, terms, relaxation, np.empty(lattice.size[1]))
-        if terms.number[0] == 0:
+        compiled_weigh_terms(state.terms, relaxation)
+        found = compiled_best_path(state)
+        if state.terms.number[0] == 0:
             assert found == pytest.approx(value, abs=1e-9)
         assert best.score - 1e-9 <= found <= value + 1e-9
         column, row = int(random.integers(J)), int(random.integers(I + 1))
-        if terms.active[column, row] or (column == 0 and row > 0):
+        if relaxation.active[column, row] or (column == 0 and row > 0):
             continue
-        done, lattice = intersect(lattice, terms, relaxation, column, row, 100_000)
-        assert done or lattice.size[0] > 100_000 / 9
+        tighter = intersect(state, column, row, 100_000)
+        assert tighter is not None or state.lattice.size[0] > 100_000 / 9
+        state = tighter or state
         value = found
 
 
@@ -164,14 +173,14 @@ def test_with_all_constraints_the_lattice_is_the_problem(seed, kind):
     I, J = size(instance)
     best = instance.best()
     assume(best.score > -inf)
-    relaxation, terms = relaxation_of(instance), new_terms(I, J, (I + 1) * J)
+    relaxation = relaxation_of(instance)
     compiled_value_of(relaxation)
-    lattice = lattice_of(relaxation, terms, 100_000)
+    state = constrained(relaxation, (I + 1) * J)
     for column in range(J):
         for row in range(I + 1 if column else 1):
-            _, lattice = intersect(lattice, terms, relaxation, column, row, 10**7)
-    compiled_weigh_terms(terms, relaxation)
-    found = compiled_best_path(lattice, terms, relaxation, np.empty(lattice.size[1]))
+            state = intersect(state, column, row, 10**7) or state
+    compiled_weigh_terms(state.terms, relaxation)
+    found = compiled_best_path(state)
     if strict(instance):
         assert found == pytest.approx(best.score, abs=1e-9)
         assert compiled_slope(relaxation) == 0
@@ -184,22 +193,21 @@ def test_pruned_lattices_keep_the_optimum(instance, seed):
     best = instance.best()
     assume(best.score > -inf)
     random = np.random.default_rng(seed)
-    relaxation, terms = relaxation_of(instance), new_terms(I, J, 6)
+    relaxation = relaxation_of(instance)
     compiled_value_of(relaxation)
-    lattice = lattice_of(relaxation, terms, 100_000)
+    state = constrained(relaxation, 6)
     for column, row in ((1, 0), (0, 0), (1, 1), (2, 0), (2, 1), (2, 2)):
         if column >= J or row > I:
             continue
         for _ in range(3):
-            compiled_weigh_terms(terms, relaxation)
-            chart = np.empty(lattice.size[1])
-            assert compiled_best_path(lattice, terms, relaxation, chart) >= best.score - 1e-9
-            compiled_prune_edges(lattice, terms, relaxation, chart, best.score - 1e-6)
+            compiled_weigh_terms(state.terms, relaxation)
+            assert compiled_best_path(state) >= best.score - 1e-9
+            compiled_prune_edges(state, best.score - 1e-6)
             relaxation.multipliers[:] += random.normal(size=relaxation.multipliers.shape)
-        _, lattice = intersect(lattice, terms, relaxation, column, row, 10**7)
+        state = intersect(state, column, row, 10**7) or state
     for a, b in best.alignments:
         for j, (before, i) in enumerate(zip((0, *b), b, strict=False)):
-            assert relaxation.arcs[j, before, i] or terms.active[j, before], (a, b)
+            assert relaxation.arcs[j, before, i] or relaxation.active[j, before], (a, b)
 
 
 @given(instance=instances, seed=seeds)

@@ -21,10 +21,10 @@ from tests.oracles.agreement import shortest_path
 
 import dualign
 from dualign._core.progress import Clock
+from dualign.decode.joint import constrain
 from dualign.decode.joint import exact as exact_joint
 from dualign.decode.joint import model as objective
 from dualign.decode.joint.api import METHODS, bidirectional, problem_of, solve
-from dualign.decode.joint.baselines import constrain
 from dualign.decode.joint.bound import WORK, rounds_at_once
 
 pytestmark = pytest.mark.kernel

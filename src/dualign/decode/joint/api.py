@@ -16,9 +16,7 @@ from dualign._core.fields import check_value
 from dualign._core.progress import Clock, check_time_limit
 from dualign._search.certificate import PRECISION, scale_of
 from dualign._search.dual import IMPOSSIBLE, NEVER
-from dualign.decode.joint import exact
-from dualign.decode.joint.baselines import constrain, decomposition, relax
-from dualign.decode.joint.baselines import program as ilp
+from dualign.decode.joint import constrain, decomposition, exact, program, relax
 from dualign.decode.joint.exact import certified
 from dualign.decode.joint.feasible import JointOutcome, new_incumbent
 from dualign.decode.joint.model import JointProblem, compiled_score
@@ -28,7 +26,7 @@ METHODS: dict[str, Callable[[JointProblem, float, Clock], JointOutcome]] = {
     "exact": exact.search,
     "relax": relax.search,
     "constrain": constrain.search,
-    "ilp": ilp.search,
+    "ilp": program.search,
     "dual-decomposition": decomposition.search,
 }
 

@@ -228,3 +228,11 @@ def climb(problem: JointProblem, masks: Masks, a: Array, b: Array) -> float:
             return value
         a[row], b[column] = column, row
         value = score(problem, a, b)
+
+
+@part
+def offer_best(problem: JointProblem, masks: Masks, a: Array, b: Array, incumbent: Incumbent) -> None:
+    """Offer a and b; if they are not kept, what climbing makes of them."""
+    if not offer(problem, a, b, incumbent):
+        climb(problem, masks, a, b)
+        offer(problem, a, b, incumbent)

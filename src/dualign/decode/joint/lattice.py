@@ -1,21 +1,18 @@
 """The relaxed problem as a lattice, so that constraints can be put back (Chang et al. 2014, §5).
 
-A path from the first node to the last is one solution of the relaxation (`baselines.relax`).
-It decides the nulls y(0, j), then row after row: the column a_i, its state, and one by one the links y(i, j)
-that are chosen, with a predecessor each. An edge holds a fixed weight and up to two terms that depend on the
-multipliers (`dualign.decode.joint.baselines.lattice`).
+A path from the first node to the last is one solution of the relaxation (`relax`). It decides the nulls
+y(0, j), then row after row: the column a_i, its state, and one by one the links y(i, j) that are chosen, with
+a predecessor each. An edge holds a fixed weight and up to two terms that depend on the multipliers.
 
 A constraint (j, i) says that there are as many links in column j + 1 with predecessor i as y(i, j) says, 0
 or 1. The difference along a path is −1, 0 or 1 (a column holds one link) and 0 in the end, so putting the
 constraint back means three copies of every node, of which those survive that are on some path that begins
-and ends with the right count (`baselines.lattice_paths`). A link of column j + 1 then has predecessor i on
-one edge and the best of all others on another.
+and ends with the right count (`constrain`). A link of column j + 1 then has predecessor i on one edge and the
+best of all others on another.
 
 In soft agreement a row also has links outside its window (`tied_chain`). They share one edge, which is free
 to count them or not: what they are worth depends on what neighbouring rows require, which a path has
 forgotten by then. So constraints hold for what rows see, and the bound stays valid.
-
-What the edges of a lattice are worth at given multipliers (`dualign.decode.joint.baselines.lattice`).
 """
 
 from __future__ import annotations
@@ -27,8 +24,12 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
 from dualign._search.dual import IMPOSSIBLE, NEVER
-from dualign.decode.joint.baselines.relax import JointRelaxation, only_choice, predecessors
+from dualign.decode.joint.relax import JointRelaxation, only_choice, predecessors
 from dualign.decode.joint.tied_chain import FITS, OFFSETS, STATES, SUPPORT, share_of
+
+LINK, PRESENT, ABSENT, UNSEEN = range(4)
+"""Kinds of terms for each i and j: y(i, j) with the best predecessor that no constraint speaks of; what
+requiring y(i, j), or its absence, costs; all links that row i does not see from column j."""
 
 
 class Lattice(NamedTuple):
@@ -46,6 +47,36 @@ class Lattice(NamedTuple):
     second: Array
     cell: Array
     size: Array
+
+
+class Terms(NamedTuple):
+    """What edges refer to by number, 0 standing for nothing: see `term_of` and `constrained_term`.
+
+    `values`, `most` float64: their values and max-marginals; `before` int32 (I + 1, J + 1): those best
+    predecessors; `constraints` int64 (…, 2), `number` int64 (1): how many there are.
+    """
+
+    values: Array
+    most: Array
+    before: Array
+    constraints: Array
+    number: Array
+
+
+class Constrained(NamedTuple):
+    """The relaxation, its lattice, what the edges are worth; `best` float64 (N): the best way to a node."""
+
+    relaxation: JointRelaxation
+    lattice: Lattice
+    terms: Terms
+    best: Array
+
+
+def new_terms(I: int, J: int, room: int) -> Terms:
+    """No constraints yet, and room for that many."""
+    values, most = np.zeros((2, 1 + 4 * (I + 1) * (J + 1) + room * (I + 1)))
+    before, constraints = np.zeros((I + 1, J + 1), np.int32), np.zeros((room, 2), np.int64)
+    return Terms(values, most, before, constraints, np.zeros(1, np.int64))
 
 
 @part(allocates=False)
@@ -71,21 +102,9 @@ def add_node(lattice: Lattice, cell: int) -> int:
     return v
 
 
-@part
-def new_lattice(edges: int, nodes: int) -> Lattice:
-    """Room for that many."""
-    return Lattice(
-        np.empty(edges, np.int32), np.empty(edges, np.int32), np.empty(edges), np.empty(edges, np.int32),
-        np.empty(edges, np.int32), np.empty(nodes, np.int32), np.zeros(2, np.int64),
-    )  # fmt: skip
-
-
-class Fringe(NamedTuple):
-    """Nodes that row i may be left from, −1 = none: `exits` int64 (J + 1), for next rows that do not look at
-    its state, and `states` int64 (J + 1, 16)."""
-
-    exits: Array
-    states: Array
+EXIT = STATES
+"""Of the nodes that a row may be left from, int64 (J + 1, 17), −1 = none: one for each state of its column,
+and at this place one for next rows that do not look at the state."""
 
 
 @kernel
@@ -93,37 +112,38 @@ def lattice_of(relaxation: JointRelaxation, terms: Terms, edges: int) -> Lattice
     """The relaxation as last evaluated; `size` tells whether that many edges were enough."""
     chain = relaxation.chain
     I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
-    lattice = new_lattice(edges, edges + 1)
-    before = Fringe(np.full(J + 1, -1), np.full((J + 1, STATES), -1))
-    now = Fringe(np.full(J + 1, -1), np.full((J + 1, STATES), -1))
-    before.exits[0] = add_nulls(lattice, relaxation, terms)
+    lattice = Lattice(
+        np.empty(edges, np.int32), np.empty(edges, np.int32), np.empty(edges), np.empty(edges, np.int32),
+        np.empty(edges, np.int32), np.empty(edges + 1, np.int32), np.zeros(2, np.int64),
+    )  # fmt: skip
+    state = Constrained(relaxation, lattice, terms, np.empty(0))
+    before, now = np.full((J + 1, STATES + 1), -1), np.full((J + 1, STATES + 1), -1)
+    before[0, EXIT] = add_nulls(state)
     for i in range(1, I + 1):
         if lattice.size[0] > edges:
             return lattice
-        now.exits[:] = -1
-        now.states[:] = -1
+        now[:] = -1
         if chain.number[i, 0]:
-            node = add_entry(lattice, relaxation, i, 0, before)
-            now.exits[0] = add_unseen(lattice, relaxation, terms, node, i, 0)
+            now[0, EXIT] = add_unseen(state, add_entry(state, i, 0, before), i, 0)
         for c in range(chain.width[i]):
             j = chain.columns[i, c]
-            entry = add_entry(lattice, relaxation, i, j, before)
+            entry = add_entry(state, i, j, before)
             for e in range(chain.number[i, j]):
                 s = chain.states[i, j, e]
-                node = add_state(lattice, relaxation, terms, (i, j, s), entry, before)
-                now.states[j, s] = add_links(lattice, relaxation, terms, (i, j, s), node)
-            now.exits[j] = add_exit(lattice, relaxation, terms, i, j, now)
+                now[j, s] = add_links(state, (i, j, s), add_state(state, (i, j, s), entry, before))
+            now[j, EXIT] = add_exit(state, i, j, now)
         before, now = now, before
     add_node(lattice, -1)
     for j in range(J + 1):
-        if before.exits[j] >= 0:
-            add_edge(lattice, before.exits[j], 0.0, 0, 0)
+        if before[j, EXIT] >= 0:
+            add_edge(lattice, before[j, EXIT], 0.0, 0, 0)
     return lattice
 
 
 @part(allocates=False)
-def add_nulls(lattice: Lattice, relaxation: JointRelaxation, terms: Terms) -> int:
+def add_nulls(state: Constrained) -> int:
     """The first nodes: whether y(0, j) is chosen, column by column."""
+    relaxation, lattice = state.relaxation, state.lattice
     y = relaxation.masks.y
     node = add_node(lattice, -1)
     for j in range(1, y.shape[1]):
@@ -133,135 +153,97 @@ def add_nulls(lattice: Lattice, relaxation: JointRelaxation, terms: Terms) -> in
         if only_choice(relaxation.masks, j) < 0:
             add_edge(lattice, node, 0.0, 0, 0)
         if relaxation.rho[0, j] > IMPOSSIBLE:
-            add_edge(lattice, node, 0.0, term_of(LINK, 0, j, terms), 0)
+            add_edge(lattice, node, 0.0, term_of(LINK, 0, j, state.terms), 0)
         node = v
     return node
 
 
 @part(allocates=False)
-def add_entry(lattice: Lattice, relaxation: JointRelaxation, i: int, j: int, before: Fringe) -> int:
+def add_entry(state: Constrained, i: int, j: int, before: Array) -> int:
     """The node where a_i = j is entered from columns of row i − 1 whose state does not matter: null, and what
     is over two away. Null is entered from anywhere."""
-    step = relaxation.problem.theta[i - 1]
-    node = add_node(lattice, STATES * step.shape[0] * i if j == 0 else -1)
+    step = state.relaxation.problem.theta[i - 1]
+    node = add_node(state.lattice, STATES * step.shape[0] * i if j == 0 else -1)
     for b in range(step.shape[0]):
         near = j > 0 and b > 0 and abs(b - j) <= 2
-        if before.exits[b] >= 0 and not near and step[b, j] > IMPOSSIBLE:
-            add_edge(lattice, before.exits[b], step[b, j], 0, 0)
+        if before[b, EXIT] >= 0 and not near and step[b, j] > IMPOSSIBLE:
+            add_edge(state.lattice, before[b, EXIT], step[b, j], 0, 0)
     return node
 
 
 @part(allocates=False)
-def required(relaxation: JointRelaxation, terms: Terms, i: int, j: int, present: bool) -> tuple[bool, int]:
+def required(state: Constrained, i: int, j: int, present: bool) -> tuple[bool, int]:
     """Whether y(i, j) may be required outside row i's window, or its absence, and the term of what it
     costs."""
-    chain = relaxation.chain
+    chain = state.relaxation.chain
     possible = (chain.present[i, j] if present else chain.absent[i, j]) > IMPOSSIBLE
-    if i == 0 or relaxation.problem.gamma < IMPOSSIBLE:
+    if i == 0 or state.relaxation.problem.gamma < IMPOSSIBLE:
         return possible, 0
-    return possible, term_of(PRESENT if present else ABSENT, i, j, terms)
+    return possible, term_of(PRESENT if present else ABSENT, i, j, state.terms)
 
 
 @part(allocates=False)
-def add_state(
-    lattice: Lattice,
-    relaxation: JointRelaxation,
-    terms: Terms,
-    state: tuple[int, int, int],
-    entry: int,
-    before: Fringe,
-) -> int:
+def add_state(state: Constrained, cell: tuple[int, int, int], entry: int, before: Array) -> int:
     """The node of a_i = j in state s: entered from `entry`, and from states of row i − 1 that fit."""
-    i, j, s = state
-    theta, _, alpha, gamma = relaxation.problem
+    i, j, s = cell
+    lattice = state.lattice
+    theta, _, alpha, gamma = state.relaxation.problem
     step, J = theta[i - 1], theta.shape[1] - 1
     u = SUPPORT[s]
     own = 0.0 if u == 0 else (alpha if abs(u) == 1 else gamma)
-    possible, above = required(relaxation, terms, i - 1, j, u == -1)
+    possible, above = required(state, i - 1, j, u == -1)
     node = add_node(lattice, STATES * ((J + 1) * i + j) + s)
     if possible:
         add_edge(lattice, entry, own, above, 0)
     for b in range(max(1, j - 2), min(J, j + 2) + 1):
         outside = abs(j - b) == 2
         for r in range(STATES):
-            if before.states[b, r] < 0 or not FITS[j - b + 2, r, s] or step[b, j] < IMPOSSIBLE:
+            if before[b, r] < 0 or not FITS[j - b + 2, r, s] or step[b, j] < IMPOSSIBLE:
                 continue
-            fine, here = required(relaxation, terms, i, b, SUPPORT[r] == 1)
+            fine, here = required(state, i, b, SUPPORT[r] == 1)
             if not outside:
-                add_edge(lattice, before.states[b, r], own + step[b, j], 0, 0)
+                add_edge(lattice, before[b, r], own + step[b, j], 0, 0)
             elif fine and possible:
-                add_edge(lattice, before.states[b, r], own + step[b, j], above, here)
+                add_edge(lattice, before[b, r], own + step[b, j], above, here)
     return node
 
 
 @part(allocates=False)
-def add_links(
-    lattice: Lattice, relaxation: JointRelaxation, terms: Terms, state: tuple[int, int, int], node: int
-) -> int:
+def add_links(state: Constrained, cell: tuple[int, int, int], node: int) -> int:
     """One by one, the links y that the state chooses; then those that the row does not see."""
-    i, j, s = state
+    i, j, s = cell
     for k in range(-1, 2):
         if OFFSETS[s, k + 1]:
-            v = add_node(lattice, -1)
-            cost = 0.0 if k == 0 else relaxation.problem.alpha
-            add_edge(lattice, node, cost, term_of(LINK, i, j + k, terms), 0)
+            v = add_node(state.lattice, -1)
+            cost = 0.0 if k == 0 else state.relaxation.problem.alpha
+            add_edge(state.lattice, node, cost, term_of(LINK, i, j + k, state.terms), 0)
             node = v
-    return add_unseen(lattice, relaxation, terms, node, i, j)
+    return add_unseen(state, node, i, j)
 
 
 @part(allocates=False)
-def add_unseen(lattice: Lattice, relaxation: JointRelaxation, terms: Terms, node: int, i: int, j: int) -> int:
+def add_unseen(state: Constrained, node: int, i: int, j: int) -> int:
     """In soft agreement, go on from `node` with the links that row i does not see from column j."""
-    if relaxation.problem.gamma < IMPOSSIBLE:
+    if state.relaxation.problem.gamma < IMPOSSIBLE:
         return node
-    v = add_node(lattice, -1)
-    add_edge(lattice, node, 0.0, term_of(UNSEEN, i, j, terms), 0)
+    v = add_node(state.lattice, -1)
+    add_edge(state.lattice, node, 0.0, term_of(UNSEEN, i, j, state.terms), 0)
     return v
 
 
 @part(allocates=False)
-def add_exit(lattice: Lattice, relaxation: JointRelaxation, terms: Terms, i: int, j: int, now: Fringe) -> int:
+def add_exit(state: Constrained, i: int, j: int, now: Array) -> int:
     """The node where a_i = j is left to columns of row i + 1 that do not look at the state."""
-    node = add_node(lattice, -1)
+    node = add_node(state.lattice, -1)
     for s in range(STATES):
-        if now.states[j, s] < 0:
+        if now[j, s] < 0:
             continue
         possible, below = True, 0
-        if i < len(relaxation.problem.theta):
-            possible, below = required(relaxation, terms, i + 1, j, SUPPORT[s] == 1)
+        if i < len(state.relaxation.problem.theta):
+            possible, below = required(state, i + 1, j, SUPPORT[s] == 1)
         if possible:
-            add_edge(lattice, now.states[j, s], 0.0, below, 0)
+            add_edge(state.lattice, now[j, s], 0.0, below, 0)
     return node
-
-
-LINK, PRESENT, ABSENT, UNSEEN = range(4)
-"""Kinds of terms for each i and j: y(i, j) with the best predecessor that no constraint speaks of; what
-requiring y(i, j), or its absence, costs; all links that row i does not see from column j."""
-
-
-class Terms(NamedTuple):
-    """What edges refer to by number, 0 standing for nothing: see `term_of` and `constrained_term`.
-
-    `values`, `most` float64: their values and max-marginals; `before` int32 (I + 1, J + 1): those best
-    predecessors; `constraints` int64 (…, 2), `number` int64 (1): how many there are; `active` uint8
-    (J + 1, I + 1): the same as a mask.
-    """
-
-    values: Array
-    most: Array
-    before: Array
-    constraints: Array
-    number: Array
-    active: Array
-
-
-def new_terms(I: int, J: int, room: int) -> Terms:
-    """No constraints yet, and room for that many."""
-    total = 1 + 4 * (I + 1) * (J + 1) + room * (I + 1)
-    return Terms(
-        np.zeros(total), np.zeros(total), np.zeros((I + 1, J + 1), np.int32),
-        np.zeros((room, 2), np.int64), np.zeros(1, np.int64), np.zeros((J + 1, I + 1), np.uint8),
-    )  # fmt: skip
 
 
 @part(allocates=False)
@@ -280,12 +262,11 @@ def constrained_term(q: int, i: int, terms: Terms) -> int:
 @part(allocates=False)
 def link_of(term: int, terms: Terms) -> tuple[int, int, int]:
     """Row, column and predecessor of a link's term; predecessor −1: the best; row −1: not a link's."""
-    I, J = terms.before.shape[0] - 1, terms.before.shape[1] - 1
-    K = (I + 1) * (J + 1)
-    if 1 <= term <= K:
-        return (term - 1) // (J + 1), (term - 1) % (J + 1), -1
-    if term > 4 * K:
-        q, i = (term - 1 - 4 * K) // (I + 1), (term - 1 - 4 * K) % (I + 1)
+    rows, columns = terms.before.shape
+    if 1 <= term <= rows * columns:
+        return (term - 1) // columns, (term - 1) % columns, -1
+    if term > 4 * rows * columns:
+        q, i = (term - 1 - 4 * rows * columns) // rows, (term - 1 - 4 * rows * columns) % rows
         return i, terms.constraints[q, 0] + 1, terms.constraints[q, 1]
     return -1, -1, -1
 
@@ -304,11 +285,11 @@ def weigh_terms(terms: Terms, relaxation: JointRelaxation) -> None:
     multipliers, values = relaxation.multipliers, terms.values
     predecessors(relaxation)
     for j in range(1, J + 1):
-        constrained = terms.active[j - 1].any()
+        constrained = relaxation.active[j - 1].any()
         for i in range(I + 1):
             value, before = relaxation.rho[i, j], relaxation.before[i, j]
             if constrained:
-                value, before = best_unconstrained(terms, relaxation, i, j)
+                value, before = best_unconstrained(relaxation, i, j)
             values[term_of(LINK, i, j, terms)] = value
             terms.before[i, j] = before if before >= 0 else relaxation.before[i, j]
     for q in range(terms.number[0]):
@@ -321,12 +302,12 @@ def weigh_terms(terms: Terms, relaxation: JointRelaxation) -> None:
 
 
 @part(allocates=False)
-def best_unconstrained(terms: Terms, relaxation: JointRelaxation, i: int, j: int) -> tuple[float, int]:
+def best_unconstrained(relaxation: JointRelaxation, i: int, j: int) -> tuple[float, int]:
     """Value of y(i, j) with the best predecessor that no constraint speaks of, and that; −1: none."""
     omega, y, multipliers = relaxation.problem.omega, relaxation.masks.y, relaxation.multipliers
     most, before = NEVER, -1
     for p in range(y.shape[0] if j > 1 else 1):
-        free = relaxation.arcs[j - 1, p, i] and not terms.active[j - 1, p]
+        free = relaxation.arcs[j - 1, p, i] and not relaxation.active[j - 1, p]
         if y[i, j] and free and (j == 1 or y[p, j - 1]):
             z = omega[j - 1, p, i] + multipliers[j - 1, p]
             if z > most:

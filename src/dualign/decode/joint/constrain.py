@@ -1,4 +1,9 @@
-"""Paths through a lattice: the best one, edges that no good one uses, and constraints that all must meet."""
+"""`constrain`: the relaxation, safe pruning, and violated constraints put back (Chang et al. 2014, §5-6).
+
+400 rounds of `relax` with pruning come first. If a gap remains, what pruning left becomes a `lattice`. Then
+every 25 rounds the five constraints that were violated most are put back, as long as the lattice does not
+grow too large. A round finds the best path through the lattice, and removes the edges that no good one uses.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +11,42 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
-from dualign._search.dual import IMPOSSIBLE, NEVER
-from dualign.decode.joint.baselines.lattice import (
+from dualign._core.progress import Clock
+from dualign._search.dual import FACTOR, IMPOSSIBLE, NEVER, OPEN, ROUNDS, Record, descent, new_record, run
+from dualign.decode.joint import relax
+from dualign.decode.joint.bound import prune_by_chains, rounds_at_once
+from dualign.decode.joint.feasible import JointOutcome, new_incumbent, outcome_of
+from dualign.decode.joint.lattice import (
     LINK,
     UNSEEN,
+    Constrained,
     Lattice,
-    Terms,
     constrained_term,
+    lattice_of,
     link_of,
+    new_terms,
     sees,
     term_of,
+    weigh_terms,
 )
-from dualign.decode.joint.baselines.relax import JointRelaxation, only_choice
+from dualign.decode.joint.model import JointProblem, all_allowed, compiled_propagate
+from dualign.decode.joint.relax import MOST_ROUNDS, RULE, new_relaxation, only_choice, prune_arcs, slope
 from dualign.decode.joint.tied_chain import STATES, SUPPORT
+
+EVERY, AT_ONCE = 25, 5
+"""Every 25 rounds, 5 constraints are put back."""
+
+MOST_EDGES = 300_000
+"""The lattice does not grow beyond this."""
 
 
 @part
-def best_path(lattice: Lattice, terms: Terms, relaxation: JointRelaxation, best: Array) -> float:
-    """The maximum over all paths, NEVER if there is none; the path into `relaxation`'s a, y and before.
+def best_path(state: Constrained) -> float:
+    """The maximum over all paths, NEVER if there is none; the path into the relaxation's a, y and before.
 
-    After `weigh_terms`. `best` float64 (N): the best way to each node.
+    After `weigh_terms`; fills `best`.
     """
+    relaxation, lattice, terms, best = state
     values, gamma = terms.values, relaxation.problem.gamma
     nodes = lattice.size[1]
     if nodes == 0:
@@ -72,12 +92,11 @@ def best_path(lattice: Lattice, terms: Terms, relaxation: JointRelaxation, best:
 
 
 @part
-def prune_edges(
-    lattice: Lattice, terms: Terms, relaxation: JointRelaxation, best: Array, least: float
-) -> None:
+def prune_edges(state: Constrained, least: float) -> None:
     """Remove the edges, and the predecessors, that no solution of score ≥ `least` uses; after `best_path`."""
+    relaxation, lattice, terms, best = state
     tail, head, fixed, first, second, _, size = lattice
-    values, most, problem = terms.values, terms.most, relaxation.problem
+    values, most = terms.values, terms.most
     least = max(least, IMPOSSIBLE)
     nodes = size[1]
     after = np.full(nodes, NEVER)
@@ -102,24 +121,50 @@ def prune_edges(
             term = term_of(LINK, i, j, terms)
             # The most that a solution with y(i, j) is worth, apart from y(i, j) itself.
             rest = most[term] - values[term] if most[term] > IMPOSSIBLE else NEVER
-            if problem.gamma > IMPOSSIBLE and i > 0 and relaxation.rho[i, j] > IMPOSSIBLE:
+            if relaxation.problem.gamma > IMPOSSIBLE and i > 0 and relaxation.rho[i, j] > IMPOSSIBLE:
                 for c in range(J + 1):
                     if not sees(c, j):
                         rest = max(rest, most[term_of(UNSEEN, i, c, terms)] - relaxation.rho[i, j])
-            own = relaxation.multipliers[j, i] if j < J else 0.0
-            for p in range(I + 1):
-                if relaxation.arcs[j - 1, p, i] and not terms.active[j - 1, p]:
-                    z = problem.omega[j - 1, p, i] + relaxation.multipliers[j - 1, p] - own
-                    if rest + z < least:
-                        relaxation.arcs[j - 1, p, i] = 0
+            prune_arcs(relaxation, i, j, rest, least)
+
+
+@part
+def evaluate(state: Constrained) -> tuple[float, float]:
+    """The best path, and the squared norm of what it violates."""
+    weigh_terms(state.terms, state.relaxation)
+    value = best_path(state)
+    return value, slope(state.relaxation) if value > IMPOSSIBLE else 0.0
+
+
+@part
+def improve(state: Constrained, record: Record, t: int, norm: float) -> float:
+    """As in the relaxation."""
+    return relax.improve(state.relaxation, record, t, norm)
+
+
+@part
+def prune(state: Constrained, value: float, least: float) -> bool:
+    """Remove the edges of the lattice that no good solution uses."""
+    prune_edges(state, least)
+    return True
+
+
+@part
+def move(state: Constrained, step: float) -> None:
+    """As in the relaxation."""
+    relax.move(state.relaxation, step)
+
+
+descend = descent(evaluate, improve, move, RULE, prune=prune)
+"""`descend(state, record, rounds, tolerance)`: rounds on the lattice."""
 
 
 @part(allocates=False)
-def changes(term: int, terms: Terms, relaxation: JointRelaxation, open_: Array, column: int, row: int) -> int:
+def changes(term: int, state: Constrained, open_: Array, column: int, row: int) -> int:
     """Whether an edge with that term can change the count of the constraint (column, row) by −1 (then 1 is
     part of the answer), not change it (2), or change it by 1 (4)."""
-    columns = terms.before.shape[1]
-    arcs, y, unseen = relaxation.arcs, relaxation.masks.y, term_of(UNSEEN, 0, 0, terms)
+    terms, arcs, y = state.terms, state.relaxation.arcs, state.relaxation.masks.y
+    columns, unseen = terms.before.shape[1], term_of(UNSEEN, 0, 0, terms)
     if unseen <= term < constrained_term(0, 0, terms):
         i, j = (term - unseen) // columns, (term - unseen) % columns
         more = i == row and y[i, column] and not sees(j, column)
@@ -134,25 +179,24 @@ def changes(term: int, terms: Terms, relaxation: JointRelaxation, open_: Array, 
 
 
 @kernel
-def survivors(
-    lattice: Lattice, terms: Terms, relaxation: JointRelaxation, column: int, row: int
-) -> tuple[Array, Array]:
+def survivors(state: Constrained, column: int, row: int) -> tuple[Array, Array]:
     """How each edge can change the count of a constraint, uint8 (E) as in `changes`; and which copies of the
     nodes, bool (N, 3) for counts −1, 0, 1, are on a path that begins and ends with the right count."""
+    relaxation, lattice, terms, _ = state
     edges, nodes = lattice.size
     rows = terms.before.shape[0]
     # Whether links of the next column keep another predecessor that no constraint speaks of.
     open_ = np.zeros(rows, np.bool_)
     for i in range(rows):
         for p in range(rows):
-            if p != row and relaxation.arcs[column, p, i] and not terms.active[column, p]:
+            if p != row and relaxation.arcs[column, p, i] and not relaxation.active[column, p]:
                 open_[i] |= column == 0 or relaxation.masks.y[p, column] > 0
     reached, needed = np.zeros((nodes, 3), np.bool_), np.zeros((nodes, 3), np.bool_)
     reached[0, 2 if column == 0 else 1] = True  # y(0, 0) = 1 is counted before the path begins
     needed[nodes - 1, 1] = True
     change = np.empty(edges, np.uint8)
     for e in range(edges):
-        change[e] = changes(lattice.first[e], terms, relaxation, open_, column, row)
+        change[e] = changes(lattice.first[e], state, open_, column, row)
         for d in range(3):
             for f in range(max(0, d - 1), min(2, d + 1) + 1):
                 if change[e] >> (f - d + 1) & 1 and reached[lattice.tail[e], d]:
@@ -165,16 +209,14 @@ def survivors(
     return change, reached & needed
 
 
-def intersect(
-    lattice: Lattice, terms: Terms, relaxation: JointRelaxation, column: int, row: int, room: int
-) -> tuple[bool, Lattice]:
-    """Put back the constraint (column, row), unless no path is left or there would be more than `room` edges:
-    whether it was done, and the lattice. O(edges)."""
+def intersect(state: Constrained, column: int, row: int, room: int) -> Constrained | None:
+    """Put back the constraint (column, row), O(edges); None if no path is left, or more than `room` edges."""
+    relaxation, lattice, terms, _ = state
     edges, nodes = (int(size) for size in lattice.size)
     q = int(terms.number[0])
     if nodes == 0 or q == len(terms.constraints):
-        return False, lattice
-    change, kept = survivors(lattice, terms, relaxation, column, row)
+        return None
+    change, kept = survivors(state, column, row)
     name = np.full((nodes, 3), -1, np.int32)
     name[kept] = np.arange(kept.sum())
     tail, head = lattice.tail[:edges], lattice.head[:edges]
@@ -185,7 +227,7 @@ def intersect(
             possible[:, d, f] = (change >> (f - d + 1) & 1 > 0) & kept[tail, d] & kept[head, f]
     e, before, after = np.nonzero(possible)
     if len(e) > room:
-        return False, lattice
+        return None
     first = lattice.first[e]
     # A link that lowers the count has the predecessor that the constraint speaks of.
     rows, columns = terms.before.shape
@@ -193,8 +235,54 @@ def intersect(
     first[lower] = 1 + 4 * rows * columns + rows * q + (first[lower] - 1) // columns
     terms.constraints[q] = column, row
     terms.number[0] = q + 1
-    terms.active[column, row] = 1
-    return True, Lattice(
+    relaxation.active[column, row] = 1
+    smaller = Lattice(
         name[tail[e], before], name[head[e], after], lattice.fixed[e], first, lattice.second[e],
         lattice.cell[np.nonzero(kept)[0]], np.array([len(e), kept.sum()]),
     )  # fmt: skip
+    return state._replace(lattice=smaller, best=np.empty(int(kept.sum())))
+
+
+def put_back(state: Constrained) -> tuple[bool, Constrained]:
+    """Put back the constraints that were violated most; False if the lattice would grow too large."""
+    relaxation = state.relaxation
+    violations: Array = np.where(relaxation.active > 0, 0.0, relaxation.violations)
+    for place in np.argsort(-violations, axis=None, kind="stable")[:AT_ONCE]:
+        column, row = (int(k) for k in np.unravel_index(place, violations.shape))
+        if violations[column, row] == 0:
+            break
+        if (found := intersect(state, column, row, MOST_EDGES)) is None:
+            return False, state
+        state = found
+    return True, state
+
+
+def search(problem: JointProblem, tolerance: float, clock: Clock) -> JointOutcome:
+    """400 rounds without constraints, 400 with. The bound need not meet the score."""
+    I, J = len(problem.theta), len(problem.omega)
+    masks, incumbent, record = all_allowed(I, J), new_incumbent(I, J), new_record(2 * MOST_ROUNDS)
+    plain = float(prune_by_chains(problem, masks, incumbent, tolerance))
+    if plain < IMPOSSIBLE or not compiled_propagate(masks, problem.gamma < IMPOSSIBLE):
+        return JointOutcome(incumbent, float(incumbent.value[0]))
+    relaxation = new_relaxation(problem, masks, incumbent)
+    state: Constrained | None = None
+
+    def advance(rounds: int) -> int:
+        if state is None:
+            return relax.descend_and_prune(relaxation, record, rounds, tolerance)
+        return descend(state, record, rounds, tolerance)
+
+    chunk = min(EVERY, rounds_at_once(I, J))
+    status = OPEN if clock.is_over else run(advance, record, MOST_ROUNDS, chunk, clock)
+    if status == OPEN and not clock.is_over and relax.compiled_value_of(relaxation) > IMPOSSIBLE:
+        terms = new_terms(I, J, AT_ONCE * (MOST_ROUNDS // EVERY))
+        lattice = lattice_of(relaxation, terms, MOST_EDGES)
+        if growing := int(lattice.size.max()) <= MOST_EDGES:
+            state = Constrained(relaxation, lattice, terms, np.empty(lattice.size[1]))
+        while status == OPEN and record.numbers[ROUNDS] < 2 * MOST_ROUNDS and not clock.is_over:
+            if growing and state is not None:
+                growing, state = put_back(state)
+                record.numbers[FACTOR] = 1.0
+            most = min(2 * MOST_ROUNDS, int(record.numbers[ROUNDS]) + EVERY)
+            status = run(advance, record, most, chunk, clock)
+    return outcome_of(incumbent, plain, record, int(relaxation.active.sum()))

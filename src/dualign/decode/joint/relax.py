@@ -26,14 +26,13 @@ from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
 from dualign._core.progress import Clock
 from dualign._search.dual import IMPOSSIBLE, NEVER, ROUNDS, Record, StepRule, descent, new_record, run
-from dualign.decode.joint.bound import prune_by_chains, rounds_at_once
+from dualign.decode.joint.bound import chosen_chain, prune_by_chains, rounds_at_once
 from dualign.decode.joint.feasible import (
     Incumbent,
     JointOutcome,
-    climb,
     maxima,
     new_incumbent,
-    offer,
+    offer_best,
     outcome_of,
 )
 from dualign.decode.joint.model import JointProblem, Masks, all_allowed, propagate
@@ -62,10 +61,11 @@ class JointRelaxation(NamedTuple):
     """The problem, what is still allowed, the best alignment so far; multipliers, and room for evaluation.
 
     `chain`: the rows, (I, J). `multipliers`, `slope`, `violations` float64 (J + 1, I + 1): λ, g, and a
-    running mean of |g|. `arcs` uint8 (J, I + 1, I + 1), [j − 1, i', i]: whether y(i, j) may have predecessor
-    i'. (I + 1, J + 1): `rho`; `before` int32, its predecessor; `y` uint8, the chosen links with nulls in row
-    0; `x_values`, `y_values`, max-marginals. `a` int64 (I + 1): the chain. `rest` float64 (1): the part of L
-    that is not the row chain's.
+    running mean of |g|; `active` uint8: which constraints have been put back (`constrain`). `arcs` uint8
+    (J, I + 1, I + 1), [j − 1, i', i]: whether y(i, j) may have predecessor i'. (I + 1, J + 1): `rho`;
+    `before` int32, its predecessor; `y` uint8, the chosen links with nulls in row 0; `x_values`, `y_values`,
+    max-marginals. `a` int64 (I + 1): the chain. `rest` float64 (1): the part of L that is not the row
+    chain's.
     """
 
     problem: JointProblem
@@ -75,6 +75,7 @@ class JointRelaxation(NamedTuple):
     multipliers: Array
     slope: Array
     violations: Array
+    active: Array
     arcs: Array
     rho: Array
     before: Array
@@ -109,8 +110,8 @@ def new_relaxation(problem: JointProblem, masks: Masks, incumbent: Incumbent) ->
                 arcs[j, before, i] = problem.omega[j, before, i] > IMPOSSIBLE
     return JointRelaxation(
         problem, masks, incumbent, new_chain(I, J), first_multipliers(problem.omega), np.zeros(turned),
-        np.zeros(turned), arcs, np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.uint8),
-        np.zeros(shape), np.zeros(shape), np.zeros(I + 1, np.int64), np.zeros(1),
+        np.zeros(turned), np.zeros(turned, np.uint8), arcs, np.zeros(shape), np.zeros(shape, np.int32),
+        np.zeros(shape, np.uint8), np.zeros(shape), np.zeros(shape), np.zeros(I + 1, np.int64), np.zeros(1),
     )  # fmt: skip
 
 
@@ -169,11 +170,8 @@ def value_of(relaxation: JointRelaxation) -> float:
     if value < IMPOSSIBLE or rest < IMPOSSIBLE:
         return NEVER
     trace_back(chain, last, problem.gamma)
-    for i in range(1, I + 1):
-        for j in range(J + 1):
-            relaxation.y[i, j] = chain.y[i, j]
-            if chain.x[i, j]:
-                relaxation.a[i] = j
+    relaxation.y[1:] = chain.y[1:]
+    relaxation.a[:] = chosen_chain(chain)
     return value + rest
 
 
@@ -220,7 +218,6 @@ def move(relaxation: JointRelaxation, step: float) -> None:
 def improve(relaxation: JointRelaxation, record: Record, t: int, norm: float) -> float:
     """Now and then, an alignment from what was chosen: in each column the link that the chain has, too, if
     there is one. The best score known."""
-    problem, incumbent = relaxation.problem, relaxation.incumbent
     if norm == 0 or record.numbers[ROUNDS] % REPAIR_EVERY == 0:
         I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
         a, b = relaxation.a.copy(), np.zeros(J + 1, np.int64)
@@ -228,10 +225,8 @@ def improve(relaxation: JointRelaxation, record: Record, t: int, norm: float) ->
             for j in range(1, J + 1):
                 if relaxation.y[i, j] and (b[j] == 0 or a[i] == j):
                     b[j] = i
-        if not offer(problem, a, b, incumbent):
-            climb(problem, relaxation.masks, a, b)
-            offer(problem, a, b, incumbent)
-    return incumbent.value[0]
+        offer_best(relaxation.problem, relaxation.masks, a, b, relaxation.incumbent)
+    return relaxation.incumbent.value[0]
 
 
 @part
@@ -263,12 +258,20 @@ def prune(relaxation: JointRelaxation, value: float, least: float) -> bool:
                 masks.y[i, j] = 0
                 gone += 1
                 continue
-            own = relaxation.multipliers[j, i] if j < J else 0.0
-            for p in range(I + 1):
-                z = problem.omega[j - 1, p, i] + relaxation.multipliers[j - 1, p] - own
-                if link - rho[i, j] + z < least:
-                    relaxation.arcs[j - 1, p, i] = 0
+            prune_arcs(relaxation, i, j, link - rho[i, j], least)
     return gone == 0 or propagate(masks, problem.gamma < IMPOSSIBLE)
+
+
+@part(allocates=False)
+def prune_arcs(relaxation: JointRelaxation, i: int, j: int, rest: float, least: float) -> None:
+    """Remove the predecessors of y(i, j) with which, `rest` being the rest, no solution is worth `least`."""
+    I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
+    own = relaxation.multipliers[j, i] if j < J else 0.0
+    for p in range(I + 1):
+        if relaxation.arcs[j - 1, p, i] and not relaxation.active[j - 1, p]:
+            z = relaxation.problem.omega[j - 1, p, i] + relaxation.multipliers[j - 1, p] - own
+            if rest + z < least:
+                relaxation.arcs[j - 1, p, i] = 0
 
 
 descend = descent(evaluate, improve, move, RULE)

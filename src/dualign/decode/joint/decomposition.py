@@ -20,9 +20,9 @@ from dualign._core.arrays import Array
 from dualign._core.jit import part
 from dualign._core.progress import Clock
 from dualign._search.dual import ROUNDS, Record, descent
-from dualign.decode.joint.baselines.relax import REPAIR_EVERY, RULE, search_by
-from dualign.decode.joint.feasible import Incumbent, JointOutcome, best_weighted, climb, offer
+from dualign.decode.joint.feasible import Incumbent, JointOutcome, best_weighted, offer_best
 from dualign.decode.joint.model import JointProblem, Masks, link_cost
+from dualign.decode.joint.relax import REPAIR_EVERY, RULE, search_by
 
 
 @part
@@ -87,11 +87,8 @@ def evaluate(copies: Copies) -> tuple[float, float]:
 @part
 def improve(copies: Copies, record: Record, t: int, norm: float) -> float:
     """Every fourth round, and where the copies agree, offer the chains; the best score known."""
-    problem, a, b = copies.problem, copies.a, copies.b
-    trying = norm == 0 or record.numbers[ROUNDS] % REPAIR_EVERY == 0
-    if trying and not offer(problem, a, b, copies.incumbent):
-        climb(problem, copies.masks, a, b)
-        offer(problem, a, b, copies.incumbent)
+    if norm == 0 or record.numbers[ROUNDS] % REPAIR_EVERY == 0:
+        offer_best(copies.problem, copies.masks, copies.a, copies.b, copies.incumbent)
     return copies.incumbent.value[0]
 
 

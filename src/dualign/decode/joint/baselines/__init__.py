@@ -1,1 +1,0 @@
-"""Other methods for the same problem, under the same interface: to compare with, and to study."""

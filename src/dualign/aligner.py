@@ -20,7 +20,6 @@ from dualign.decode.decoders import (
     alignable,
     check_constraints,
     decode_block,
-    joined,
     scores_of,
     spread_out,
     without_skipped,
@@ -337,8 +336,7 @@ class Aligner:
         blocks = [block for found in engine.map("posteriors", expect, parts) for block in found]
 
         def choose(block: tuple[Array, Block], options: Options) -> list[Alignment]:
-            found = decode_block(options, block[1], block[0], model.fertilities)
-            return list(alignments(joined([found])))
+            return list(alignments(decode_block(options, block[1], block[0], model.fertilities)))
 
         def decode_again(options: Options) -> list[Alignment]:
             check_constraints(options, constraints)

@@ -185,18 +185,16 @@ def test_growing_is_its_definition_for_any_posteriors(posterior):
     cells = np.array(posterior, np.float32).reshape(-1, 2)
     options = replace(model.options, threshold=0.3)
     lean, full = (
-        aligning.links_of_block(replace(options, style=style), block, cells) for style in ("lean", "full")
+        aligning.decode_block(replace(options, style=style), block, cells) for style in ("lean", "full")
     )
-    own = {(int(lean.source[k]), int(lean.target[k])) for k in range(lean.number[0])}
+    own = set(lean[0].links)
     both = cells.T.reshape(2, I, J).tolist()
-    number = full.number[0]
-    assert number <= len(full.source)
-    links = list(zip(full.source[:number].tolist(), full.target[:number].tolist(), strict=True))
+    links = list(full[0].links)
     assert links == (grown(own, both, np.float64(choosing.GROWN)) if own else [])
-    worth = sum(float(p) - 0.3 for p in full.probability[:number])
+    worth = sum(float(p) - 0.3 for p in full.probability)
     assert full.score[0] == pytest.approx(worth, rel=1e-6, abs=1e-6)
     assert full.bound[0] == lean.bound[0] >= full.score[0]
-    assert full.certified[0] == (number == lean.number[0])
+    assert full.certified[0] == (len(full[0]) == len(lean[0]))
 
 
 def test_full_style_does_not_depend_on_threads_or_company(trained):

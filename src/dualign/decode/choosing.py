@@ -42,8 +42,7 @@ class LinkBuffer(NamedTuple):
 
     `source`, `target` int32; `probability` float32; `number` int32 (pairs); `score` float64 (pairs): what
     the links are worth, here Σ (probability − threshold); `bound` float64 (pairs): the most that any set is;
-    `certified` bool (pairs): they have met; `rounds` int64, `seconds` float64 (pairs): if a decoder searches;
-    `trace`: not for kernels, bound and score by round for each pair, if a decoder has them, else empty.
+    `certified` bool (pairs): they have met.
     """
 
     room: Array
@@ -54,9 +53,6 @@ class LinkBuffer(NamedTuple):
     score: Array
     bound: Array
     certified: Array
-    rounds: Array
-    seconds: Array
-    trace: Array
 
 
 @kernel

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -104,7 +104,7 @@ def no_links(pairs: int) -> DecodedLinks:
     """What is known, without any model, of pairs that all have an empty side."""
     found = room_for(np.zeros(pairs, np.int64))
     found.certified[:] = True
-    return joined([BlockLinks(found, np.zeros((pairs, 2), np.int64), np.zeros((pairs, 2)))])
+    return packed(found, np.zeros((pairs, 2), np.int64), np.zeros((pairs, 2)))
 
 
 def check_constraints(options: Options, constraints: ConstraintSet | None) -> None:
@@ -184,45 +184,31 @@ def _without(
     return left, PositionMap(place.astype(np.int32), left.offsets)
 
 
-class BlockLinks(NamedTuple):
-    """The links of a block's pairs, with the lengths of these and their log-likelihoods (pairs, 2)."""
-
-    found: kernels.LinkBuffer
-    lengths: Array
-    likelihood: Array
-
-
-def decode_block(
-    options: Options, block: Block, posterior: Array, fertilities: Fertilities | None = None
-) -> BlockLinks:
-    """Choose links by the decoder of the options."""
-    pairs = block.pairs
-    lengths = np.stack((np.diff(pairs.source_offsets), np.diff(pairs.target_offsets)), axis=1)
-    return BlockLinks(
-        packed(links_of_block(options, block, posterior, fertilities)), lengths, block.likelihood
-    )
+def joined(blocks: Sequence[DecodedLinks]) -> DecodedLinks:
+    """The links of consecutive blocks in one."""
+    if len(blocks) < 2:
+        return blocks[0] if blocks else no_links(0)
+    flat: dict[str, Any] = {
+        name: np.concatenate([getattr(block, name) for block in blocks])
+        for name in ("counts", "source", "target", "probability", *DecodedLinks.__slots__)
+    }
+    return DecodedLinks(offsets=np.concatenate(([0], np.cumsum(flat.pop("counts")))), **flat)
 
 
-def joined(blocks: Sequence[BlockLinks]) -> DecodedLinks:
-    """The links of consecutive blocks in one; no pair is too long."""
-    empty = BlockLinks(room_for(np.zeros(0, np.int64)), np.zeros((0, 2), np.int64), np.zeros((0, 2)))
-    found, lengths, likelihood = zip(*(blocks or [empty]), strict=True)
-    _, number, *others = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
+def packed(found: kernels.LinkBuffer, lengths: Array, likelihood: Array, **search: Array) -> DecodedLinks:
+    """Links without the room that they did not use; `search`: what a decoder that searches says of pairs."""
+    pairs, size = len(found.number), int(found.number.sum())
+    source, target, probability = (np.empty(size, kind) for kind in (np.int32, np.int32, np.float32))
+    kernels.pack_links(found, source, target, probability)
+    known: dict[str, Any] = {
+        "score": found.score, "bound": found.bound, "certified": found.certified,
+        "rounds": np.zeros(pairs, np.int64), "seconds": np.zeros(pairs), "trace": np.empty(0),
+    }  # fmt: skip
+    offsets = np.concatenate(([0], np.cumsum(found.number, dtype=np.int64)))
     return DecodedLinks(
-        offsets=np.concatenate(([0], np.cumsum(number, dtype=np.int64))),
-        too_long=np.zeros(len(number), np.bool_),
-        lengths=np.concatenate(lengths),
-        likelihood=np.concatenate(likelihood),
-        **dict(zip(kernels.LinkBuffer._fields[2:], others, strict=True)),
-    )
-
-
-def packed(part: kernels.LinkBuffer) -> kernels.LinkBuffer:
-    """A block's links without the room they did not use."""
-    size = int(part.number.sum())
-    whole = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.float32)
-    kernels.pack_links(part, *whole)
-    return part._replace(source=whole[0], target=whole[1], probability=whole[2])
+        offsets, source, target, probability=probability,
+        too_long=np.zeros(pairs, np.bool_), lengths=lengths, likelihood=likelihood, **known | search,
+    )  # fmt: skip
 
 
 def room_for(most: Array) -> kernels.LinkBuffer:
@@ -232,24 +218,22 @@ def room_for(most: Array) -> kernels.LinkBuffer:
         np.cumsum(most) - most, np.zeros(pairs, np.int32),
         np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.float32),
         np.zeros(pairs), np.zeros(pairs), np.zeros(pairs, np.bool_),
-        np.zeros(pairs, np.int64), np.zeros(pairs), np.empty(0),
     )  # fmt: skip
 
 
-def links_of_block(
+def decode_block(
     options: Options, block: Block, posterior: Array, fertilities: Fertilities | None = None
-) -> kernels.LinkBuffer:
+) -> DecodedLinks:
     """Choose links by the decoder of the options."""
-    I, J = (side[1:] - side[:-1] for side in (block.pairs.source_offsets, block.pairs.target_offsets))
+    I, J = np.diff(block.pairs.source_offsets), np.diff(block.pairs.target_offsets)
     # Posteriors of a row add up to at most 1, so few can be over the threshold.
     paths = options.decoder in ("viterbi", "bidirectional")
-    least = options.threshold or kernels.LEAST
-    most = I + J if paths else np.ceil((I + J) / least)
+    most = I + J if paths else np.ceil((I + J) / (options.threshold or kernels.LEAST))
     full = options.style == "full" and options.decoder == "soft-union"
     if full:
         most = most + np.ceil((I + J) / kernels.GROWN)
     found = room_for(np.minimum(I * J, most).astype(np.int64))
-    proofs: dict[str, Array] = {}
+    search: dict[str, Array] = {}
     if options.decoder in ("submodular", "matching"):
         from dualign.decode.matchings.blocks import match_block
 
@@ -265,7 +249,7 @@ def links_of_block(
         if options.decoder == "bidirectional":
             from dualign.decode.joint.exact import agree_block
 
-            proofs = agree_block(options, block, marks)
+            search = agree_block(options, block, marks)
         method = METHODS.index(options.symmetrize)
         kernels.choose_links(block, method, options.fixed_threshold, posterior, marks, found)
-    return found._replace(**proofs)
+    return packed(found, np.stack((I, J), axis=1), block.likelihood, **search)

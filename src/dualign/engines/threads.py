@@ -24,7 +24,7 @@ from dualign._core.arrays import Array
 from dualign._core.memory import Workspace, boundless
 from dualign._core.progress import Clock, advance, begin, phase, timed
 from dualign._core.threads import Stage, Work, in_stages, ordered_map, pieces, spans
-from dualign.decode.decoders import BlockLinks, DecodedLinks, alignable, decode_block, joined
+from dualign.decode.decoders import DecodedLinks, alignable, decode_block, joined
 from dualign.engines import DecodedPart, R
 from dualign.hmm.blocks import (
     BLOCK_CELLS,
@@ -200,7 +200,7 @@ class ThreadsEngine:
         constraints: ConstraintSet | None = None,
         matrices: list[Array] | None = None,
         buffers: ThreadBuffers | None = None,
-    ) -> list[BlockLinks]:
+    ) -> list[DecodedLinks]:
         """The same block by block, on the calling thread alone."""
         choose, found = timed("choosing links", decode_block), []
         for posterior, block in posteriors_of_part(model, text, constraints, buffers):

@@ -12,7 +12,7 @@ from dualign._core.memory import Workspace, in_words
 from dualign._core.progress import phase
 from dualign._core.threads import ordered_map, spans
 from dualign.decode.choosing import LEAST, LinkBuffer, keep_candidates
-from dualign.decode.decoders import BlockLinks, DecodedLinks, joined, packed, room_for
+from dualign.decode.decoders import DecodedLinks, joined, packed, room_for
 from dualign.engines.cuda.chains import COPIES, FEW_COPIES
 from dualign.engines.cuda.device import Card, DeviceError, DeviceMemoryError, rounded, simulated
 from dualign.engines.cuda.launches import COUNT_UNIT, handle_pairs, insert_entries
@@ -98,7 +98,7 @@ class CudaEngine(ThreadsEngine):
     def _on_threads(self, model: Model, text: EncodedText, constraints: ConstraintSet | None) -> DecodedLinks:
         """What the card leaves of a part, which is large."""
 
-        def work(span: tuple[int, int]) -> list[BlockLinks]:
+        def work(span: tuple[int, int]) -> list[DecodedLinks]:
             return self._by_block(model, text._replace(bitext=text.bitext.slice(*span)), constraints)
 
         shards = spans(len(text.bitext), CHUNK)
@@ -170,24 +170,23 @@ def links_on(card: Card, model: Model, bitext: Bitext, there: Array, others: Dec
     )
     with phase("choosing links"):
         keep_candidates(threshold, total, found)
-    own = packed(found)
+    lengths = np.stack((bitext.source.lengths, bitext.target.lengths), axis=1)
+    own = packed(found, lengths[there], likelihood)
     values: dict[str, Any] = {
-        "score": own.score, "bound": own.bound, "certified": own.certified, "likelihood": likelihood
-    }  # fmt: skip
-    for name, of_card in values.items():
-        values[name] = getattr(others, name).copy()
-        values[name][there] = of_card
+        name: getattr(others, name).copy() for name in ("score", "bound", "certified", "likelihood")
+    }
+    for name, into in values.items():
+        into[there] = getattr(own, name)
     counts = others.counts
-    counts[there] = own.number
+    counts[there] = own.counts
     # Links follow one another in the order of their pairs.
-    pair = np.concatenate((np.repeat(np.flatnonzero(there), own.number), others.pair))
+    pair = np.concatenate((np.repeat(np.flatnonzero(there), own.counts), others.pair))
     order = np.argsort(pair, kind="stable") if len(others.source) else slice(None)
     flat: dict[str, Any] = {
         name: np.concatenate((getattr(own, name), getattr(others, name)))[order]
         for name in ("source", "target", "probability")
     }
     offsets = np.concatenate(([0], np.cumsum(counts)))
-    lengths = np.stack((bitext.source.lengths, bitext.target.lengths), axis=1)
     return replace(others, offsets=offsets, lengths=lengths, **values, **flat)
 
 

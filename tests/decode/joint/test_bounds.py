@@ -11,16 +11,9 @@ from hypothesis import strategies as st
 from tests.decode.joint.instances import AGREEMENTS, NAMES, Instance, random_instance
 
 from dualign._core.jit import kernel
-from dualign._search.dual import IMPOSSIBLE, NEVER, new_record
+from dualign._search.dual import IMPOSSIBLE, new_record
 from dualign.decode.joint import relax
-from dualign.decode.joint.bound import (
-    ChainPair,
-    descend,
-    new_halves,
-    new_multipliers,
-    prepare,
-    prune_by_chains,
-)
+from dualign.decode.joint.bound import Multipliers, descend, new_pair, prepare, prune_by_chains
 from dualign.decode.joint.constrain import best_path, intersect, prune_edges
 from dualign.decode.joint.decomposition import directed
 from dualign.decode.joint.feasible import new_incumbent
@@ -65,20 +58,21 @@ def constrained(relaxation: relax.JointRelaxation, room: int) -> Constrained:
     return Constrained(relaxation, lattice, terms, np.empty(lattice.size[1]))
 
 
-def random_multipliers(seed: int, I: int, J: int):
+def random_multipliers(seed: int, I: int, J: int) -> Multipliers:
     random = np.random.default_rng(seed)
-    multipliers = new_multipliers(I, J)
+    multipliers = Multipliers(*np.zeros((4, I + 1, J + 1)))
     multipliers.x[:] = random.choice([0.0, 0.5, 3.0]) * random.normal(size=(I + 1, J + 1))
     multipliers.y[:] = random.choice([0.0, 0.5, 3.0]) * random.normal(size=(I + 1, J + 1))
     return multipliers
 
 
-def two_sided(instance: Instance, multipliers) -> float:
+def two_sided(instance: Instance, multipliers: Multipliers) -> float:
     """L(λ, μ)."""
-    problem, halves = instance.problem, new_halves(*size(instance))
-    compiled_prepare(halves, problem, all_allowed(*size(instance)), multipliers)
-    return (
-        compiled_forward(halves.rows, problem.theta)[0] + compiled_forward(halves.columns, problem.omega)[0]
+    pair = new_pair(instance.problem)._replace(multipliers=multipliers)
+    compiled_prepare(pair)
+    return sum(
+        compiled_forward(chain, scores)[0]
+        for chain, scores in ((pair.rows, pair.problem.theta), (pair.columns, pair.problem.omega))
     )
 
 
@@ -95,7 +89,7 @@ def test_what_two_neighbours_insist_on_is_paid_once():
     theta[0, 0, 1] = theta[1, 1, 0] = theta[2, 0, 1] = omega[0, 0, 2] = 0.0
     instance = Instance(theta, omega, "soft", -1.0, -5.0)
     assert instance.best().score == -7.0
-    multipliers = new_multipliers(3, 1)
+    multipliers = Multipliers(*np.zeros((4, 4, 2)))
     multipliers.x[1:, 1] = -10.0, 10.0, -10.0
     multipliers.y[1:, 1] = -10.0, 0.0, -10.0
     assert two_sided(instance, multipliers) >= -7.0
@@ -213,23 +207,21 @@ def test_pruned_lattices_keep_the_optimum(instance, seed):
 @given(instance=instances, seed=seeds)
 def test_max_marginals_are_those_of_the_restricted_chain(instance, seed):
     problem, (I, J) = instance.problem, size(instance)
-    multipliers, halves = random_multipliers(seed, I, J), new_halves(I, J)
+    pair = new_pair(problem)._replace(multipliers=random_multipliers(seed, I, J))
     gamma = 0.5 * problem.gamma
-    compiled_prepare(halves, problem, all_allowed(I, J), multipliers)
-    value, _ = compiled_forward(halves.rows, problem.theta)
+    compiled_prepare(pair)
+    value, _ = compiled_forward(pair.rows, problem.theta)
     assume(value > IMPOSSIBLE)
-    compiled_backward(halves.rows, problem.theta)
-    cells, links = np.full((I + 1, J + 1), np.nan), np.full((I + 1, J + 1), np.nan)
-    compiled_cell_values(halves.rows, cells)
-    compiled_link_values(halves.rows, value, gamma, links)
+    compiled_backward(pair.rows, problem.theta)
+    cells, links = compiled_cell_values(pair.rows), compiled_link_values(pair.rows, value, gamma)
     assert cells[1:].max(axis=1) == pytest.approx(value)
     for i in range(1, I + 1):
         for j in range(J + 1):
             masks = all_allowed(I, J)
             masks.x[i] = 0
             masks.x[i, j] = 1
-            compiled_prepare(halves, problem, masks, multipliers)
-            restricted, _ = compiled_forward(halves.rows, problem.theta)
+            compiled_prepare(pair._replace(masks=masks))
+            restricted, _ = compiled_forward(pair.rows, problem.theta)
             if strict(instance):
                 assert max(cells[i, j], IMPOSSIBLE) == pytest.approx(max(restricted, IMPOSSIBLE))
             assert cells[i, j] >= restricted - 1e-9
@@ -238,8 +230,8 @@ def test_max_marginals_are_those_of_the_restricted_chain(instance, seed):
                 masks.y[:, j] = 0
                 masks.y[i, j] = 1
                 if compiled_propagate(masks, strict(instance)):
-                    compiled_prepare(halves, problem, masks, multipliers)
-                    assert links[i, j] >= compiled_forward(halves.rows, problem.theta)[0] - 1e-9
+                    compiled_prepare(pair._replace(masks=masks))
+                    assert links[i, j] >= compiled_forward(pair.rows, problem.theta)[0] - 1e-9
 
 
 @given(instance=instances, seed=seeds)
@@ -247,17 +239,14 @@ def test_max_marginals_bound_every_alignment(instance, seed):
     problem, (I, J) = instance.problem, size(instance)
     best = instance.best()
     assume(best.score > -inf)
-    halves = new_halves(I, J)
-    compiled_prepare(halves, problem, all_allowed(I, J), random_multipliers(seed, I, J))
+    pair = new_pair(problem)._replace(multipliers=random_multipliers(seed, I, J))
+    compiled_prepare(pair)
     gamma = 0.5 * problem.gamma
     values = []
-    for chain, scores in ((halves.rows, problem.theta), (halves.columns, problem.omega)):
+    for chain, scores in ((pair.rows, problem.theta), (pair.columns, problem.omega)):
         value, _ = compiled_forward(chain, scores)
         compiled_backward(chain, scores)
-        cells, links = np.full(chain.x.shape, NEVER), np.full(chain.x.shape, NEVER)
-        compiled_cell_values(chain, cells)
-        compiled_link_values(chain, value, gamma, links)
-        values.append((value, cells, links))
+        values.append((value, compiled_cell_values(chain), compiled_link_values(chain, value, gamma)))
     (rows, x_rows, y_rows), (columns, y_columns, x_columns) = values
     for a, b in best.alignments:
         for i, j in enumerate(a, 1):
@@ -284,7 +273,7 @@ def test_pruning_keeps_all_that_is_optimal(instance, first, rounds):
         assert_kept(masks, best)
         record = new_record(rounds)
         if method == "exact":
-            pair = ChainPair(problem, masks, new_multipliers(I, J), new_halves(I, J), incumbent, np.empty(2))
+            pair = new_pair(problem)._replace(masks=masks, incumbent=incumbent)
             descend(pair, record, rounds, 1e-6)
         else:
             relaxation = relax.new_relaxation(problem, masks, incumbent)
@@ -301,8 +290,7 @@ def test_ties_are_all_kept(kind):
     instance = Instance(np.zeros((3, 4, 4)), np.zeros((3, 4, 4)), *kind)
     best = instance.best()
     assert len(best.alignments) > 1
-    problem, masks, incumbent = instance.problem, all_allowed(3, 3), new_incumbent(3, 3)
-    prune_by_chains(problem, masks, incumbent, 1e-6)
-    pair = ChainPair(problem, masks, new_multipliers(3, 3), new_halves(3, 3), incumbent, np.empty(2))
+    pair = new_pair(instance.problem)
+    prune_by_chains(pair.problem, pair.masks, pair.incumbent, 1e-6)
     descend(pair, new_record(), 20, 1e-6)
-    assert_kept(masks, best)
+    assert_kept(pair.masks, best)

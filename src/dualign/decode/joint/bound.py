@@ -24,16 +24,16 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
 from dualign._search.dual import IMPOSSIBLE, NEVER, Record, StepRule, descent
-from dualign.decode.joint.feasible import Incumbent, best_through, climb, offer
-from dualign.decode.joint.model import JointProblem, Masks, propagate
+from dualign.decode.joint.feasible import Incumbent, best_through, climb, new_incumbent, offer
+from dualign.decode.joint.model import JointProblem, Masks, all_allowed, propagate
 from dualign.decode.joint.tied_chain import (
     TiedChain,
     backward,
     cell_values,
+    compiled_new_chain,
     forward,
     link_values,
     list_states,
-    new_chain,
     trace_back,
 )
 
@@ -53,15 +53,27 @@ class Multipliers(NamedTuple):
     mean_y: Array
 
 
-class Halves(NamedTuple):
-    """Room for both halves: `rows` (I, J), `columns` (J, I); max-marginals of either for x and y."""
+class ChainPair(NamedTuple):
+    """What the parts of the descent share: the problem, what is still allowed, and where the search is.
 
+    `rows` (I, J), `columns` (J, I): the halves; `values` float64 (2): L of either.
+    """
+
+    problem: JointProblem
+    masks: Masks
+    multipliers: Multipliers
     rows: TiedChain
     columns: TiedChain
-    x_rows: Array
-    y_rows: Array
-    x_columns: Array
-    y_columns: Array
+    incumbent: Incumbent
+    values: Array
+
+
+def new_pair(problem: JointProblem) -> ChainPair:
+    """Nothing excluded, multipliers 0, no alignment yet."""
+    I, J = len(problem.theta), len(problem.omega)
+    multipliers = Multipliers(*np.zeros((4, I + 1, J + 1)))
+    chains = compiled_new_chain(I, J), compiled_new_chain(J, I)
+    return ChainPair(problem, all_allowed(I, J), multipliers, *chains, new_incumbent(I, J), np.empty(2))
 
 
 def rounds_at_once(I: int, J: int) -> int:
@@ -69,29 +81,15 @@ def rounds_at_once(I: int, J: int) -> int:
     return max(1, WORK // (I * J * (I + J)))
 
 
-def new_multipliers(I: int, J: int) -> Multipliers:
-    """All 0."""
-    return Multipliers(*np.zeros((4, I + 1, J + 1)))
-
-
-@kernel
-def new_halves(I: int, J: int) -> Halves:
-    """Room for a pair of that size."""
-    there, back = (I + 1, J + 1), (J + 1, I + 1)
-    return Halves(
-        new_chain(I, J), new_chain(J, I), np.zeros(there), np.zeros(there), np.zeros(back), np.zeros(back)
-    )
-
-
 @part
-def prepare(halves: Halves, problem: JointProblem, masks: Masks, multipliers: Multipliers) -> None:
+def prepare(pair: ChainPair) -> None:
     """Weights and states of both halves at these multipliers. A link that is a column's (row's) only choice
     is required in the other half, too."""
-    rows, columns = halves.rows, halves.columns
+    rows, columns, masks, multipliers = pair.rows, pair.columns, pair.masks, pair.multipliers
     allowed = masks.y.T.copy()
     tie(rows, columns, masks.x, multipliers.x, 1.0)
     tie(columns, rows, allowed, multipliers.y.T, -1.0)
-    alpha, gamma = 0.5 * problem.alpha, 0.5 * problem.gamma
+    alpha, gamma = 0.5 * pair.problem.alpha, 0.5 * pair.problem.gamma
     list_states(rows, masks.x, alpha, gamma)
     list_states(columns, allowed, alpha, gamma)
 
@@ -111,9 +109,9 @@ def tie(own: TiedChain, other: TiedChain, allowed: Array, multipliers: Array, si
 
 
 @part
-def compare(halves: Halves, multipliers: Multipliers, step: float) -> float:
+def compare(pair: ChainPair, step: float) -> float:
     """Squared norm of the subgradient; if `step` > 0, move against it and update the running means."""
-    rows, columns = halves.rows, halves.columns
+    rows, columns, multipliers = pair.rows, pair.columns, pair.multipliers
     norm = 0.0
     for i in range(1, rows.x.shape[0]):
         for j in range(1, rows.x.shape[1]):
@@ -167,40 +165,25 @@ def exclude(own: Array, other: Array, bound: float, problem: JointProblem, least
                 mask[i, j] = 0
 
 
-class ChainPair(NamedTuple):
-    """What the parts of the descent share: the problem, what is still allowed, and where the search is.
-
-    `values` float64 (2): L of either half.
-    """
-
-    problem: JointProblem
-    masks: Masks
-    multipliers: Multipliers
-    halves: Halves
-    incumbent: Incumbent
-    values: Array
-
-
 @part
 def evaluate(pair: ChainPair) -> tuple[float, float]:
     """L(λ, μ), and the squared norm of its subgradient."""
-    halves, problem = pair.halves, pair.problem
-    prepare(halves, problem, pair.masks, pair.multipliers)
-    gamma = 0.5 * problem.gamma
-    pair.values[0], last_row = forward(halves.rows, problem.theta)
-    pair.values[1], last_column = forward(halves.columns, problem.omega)
+    prepare(pair)
+    gamma = 0.5 * pair.problem.gamma
+    pair.values[0], last_row = forward(pair.rows, pair.problem.theta)
+    pair.values[1], last_column = forward(pair.columns, pair.problem.omega)
     if pair.values[0] < IMPOSSIBLE or pair.values[1] < IMPOSSIBLE:
         return NEVER, 0.0
-    trace_back(halves.rows, last_row, gamma)
-    trace_back(halves.columns, last_column, gamma)
-    return pair.values[0] + pair.values[1], compare(halves, pair.multipliers, 0.0)
+    trace_back(pair.rows, last_row, gamma)
+    trace_back(pair.columns, last_column, gamma)
+    return pair.values[0] + pair.values[1], compare(pair, 0.0)
 
 
 @part
 def improve(pair: ChainPair, record: Record, t: int, norm: float) -> float:
     """Every fourth round of a call, and where the halves agree, offer their chains; the best score known."""
     if norm == 0 or t % 4 == 0:
-        a, b = chosen_chain(pair.halves.rows), chosen_chain(pair.halves.columns)
+        a, b = chosen_chain(pair.rows), chosen_chain(pair.columns)
         if norm > 0:
             climb(pair.problem, pair.masks, a, b)
         offer(pair.problem, a, b, pair.incumbent)
@@ -221,16 +204,13 @@ def chosen_chain(chain: TiedChain) -> Array:
 @part
 def prune(pair: ChainPair, value: float, least: float) -> bool:
     """Remove what no solution of score ≥ `least` contains; False if nothing is left."""
-    problem, masks, halves, values = pair.problem, pair.masks, pair.halves, pair.values
+    problem, masks, rows, columns, values = pair.problem, pair.masks, pair.rows, pair.columns, pair.values
     gamma = 0.5 * problem.gamma
-    backward(halves.rows, problem.theta)
-    backward(halves.columns, problem.omega)
-    cell_values(halves.rows, halves.x_rows)
-    link_values(halves.rows, values[0], gamma, halves.y_rows)
-    cell_values(halves.columns, halves.y_columns)
-    link_values(halves.columns, values[1], gamma, halves.x_columns)
-    gone = remove(masks.x, halves.x_rows, halves.x_columns, values[1], least)
-    gone += remove(masks.y.T, halves.y_columns, halves.y_rows, values[0], least)
+    backward(rows, problem.theta)
+    backward(columns, problem.omega)
+    y_rows, x_columns = link_values(rows, values[0], gamma), link_values(columns, values[1], gamma)
+    gone = remove(masks.x, cell_values(rows), x_columns, values[1], least)
+    gone += remove(masks.y.T, cell_values(columns), y_rows, values[0], least)
     return gone == 0 or propagate(masks, problem.gamma < IMPOSSIBLE)
 
 
@@ -252,7 +232,7 @@ def remove(mask: Array, own: Array, other: Array, rest: float, least: float) -> 
 @part
 def move(pair: ChainPair, step: float) -> None:
     """A step of the multipliers against the subgradient."""
-    compare(pair.halves, pair.multipliers, step)
+    compare(pair, step)
 
 
 descend = descent(evaluate, improve, move, StepRule(patience=4, shrink=0.75), prune=prune)

@@ -32,16 +32,14 @@ from dualign.decode.joint.bound import (
     ChainPair,
     Multipliers,
     descend,
-    new_halves,
-    new_multipliers,
+    new_pair,
     prune_by_chains,
     rounds_at_once,
 )
-from dualign.decode.joint.feasible import JointOutcome, compiled_offer, new_incumbent
+from dualign.decode.joint.feasible import JointOutcome, compiled_offer
 from dualign.decode.joint.model import (
     JointProblem,
     Masks,
-    all_allowed,
     compiled_propagate,
     compiled_score,
     copied,
@@ -143,17 +141,9 @@ class _Search:
     """What all parts of a search share. A part is a `ChainPair` with masks and multipliers of its own."""
 
     def __init__(self, problem: JointProblem, tolerance: float, clock: Clock) -> None:
-        I, J = len(problem.theta), len(problem.omega)
-        self.root = ChainPair(
-            problem,
-            all_allowed(I, J),
-            new_multipliers(I, J),
-            new_halves(I, J),
-            new_incumbent(I, J),
-            np.empty(2),
-        )
+        self.root = new_pair(problem)
         self.tolerance = tolerance
-        self.pace = Pace(clock, min(25, rounds_at_once(I, J)))
+        self.pace = Pace(clock, min(25, rounds_at_once(len(problem.theta), len(problem.omega))))
         self.strict = problem.gamma < IMPOSSIBLE
         self.rounds = 0
         self.nodes = 1

@@ -26,7 +26,7 @@ from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
 from dualign._core.progress import Clock
 from dualign._search.dual import IMPOSSIBLE, NEVER, ROUNDS, Record, StepRule, descent, new_record, run
-from dualign.decode.joint.bound import chosen_chain, prune_by_chains, rounds_at_once
+from dualign.decode.joint.bound import chosen_chain, prune_by_chains, remove, rounds_at_once
 from dualign.decode.joint.feasible import (
     Incumbent,
     JointOutcome,
@@ -63,9 +63,8 @@ class JointRelaxation(NamedTuple):
     `chain`: the rows, (I, J). `multipliers`, `slope`, `violations` float64 (J + 1, I + 1): λ, g, and a
     running mean of |g|; `active` uint8: which constraints have been put back (`constrain`). `arcs` uint8
     (J, I + 1, I + 1), [j − 1, i', i]: whether y(i, j) may have predecessor i'. (I + 1, J + 1): `rho`;
-    `before` int32, its predecessor; `y` uint8, the chosen links with nulls in row 0; `x_values`, `y_values`,
-    max-marginals. `a` int64 (I + 1): the chain. `rest` float64 (1): the part of L that is not the row
-    chain's.
+    `before` int32, its predecessor; `y` uint8, the chosen links with nulls in row 0. `a` int64 (I + 1): the
+    chain. `rest` float64 (1): the part of L that is not the row chain's.
     """
 
     problem: JointProblem
@@ -80,8 +79,6 @@ class JointRelaxation(NamedTuple):
     rho: Array
     before: Array
     y: Array
-    x_values: Array
-    y_values: Array
     a: Array
     rest: Array
 
@@ -111,7 +108,7 @@ def new_relaxation(problem: JointProblem, masks: Masks, incumbent: Incumbent) ->
     return JointRelaxation(
         problem, masks, incumbent, new_chain(I, J), first_multipliers(problem.omega), np.zeros(turned),
         np.zeros(turned), np.zeros(turned, np.uint8), arcs, np.zeros(shape), np.zeros(shape, np.int32),
-        np.zeros(shape, np.uint8), np.zeros(shape), np.zeros(shape), np.zeros(I + 1, np.int64), np.zeros(1),
+        np.zeros(shape, np.uint8), np.zeros(I + 1, np.int64), np.zeros(1),
     )  # fmt: skip
 
 
@@ -237,23 +234,17 @@ def prune(relaxation: JointRelaxation, value: float, least: float) -> bool:
     rest = relaxation.rest[0]
     least = max(least, IMPOSSIBLE)
     backward(chain, problem.theta)
-    cell_values(chain, relaxation.x_values)
-    link_values(chain, value - rest, problem.gamma, relaxation.y_values)
+    y_values = link_values(chain, value - rest, problem.gamma)
     for j in range(1, J + 1):
-        relaxation.y_values[0, j] = value - rest + min(rho[0, j], 0.0)
-    gone = 0
-    for i in range(1, I + 1):
-        for j in range(J + 1):
-            if masks.x[i, j] and relaxation.x_values[i, j] + rest < least:
-                masks.x[i, j] = 0
-                gone += 1
+        y_values[0, j] = value - rest + min(rho[0, j], 0.0)
+    gone = remove(masks.x, cell_values(chain), np.full((J + 1, I + 1), rest), rest, least)
     for j in range(1, J + 1):
         if only_choice(masks, j) == 0:
             continue
         for i in range(I + 1):
             if not masks.y[i, j]:
                 continue
-            link = relaxation.y_values[i, j] + rest
+            link = y_values[i, j] + rest
             if link < least:
                 masks.y[i, j] = 0
                 gone += 1

@@ -6,19 +6,11 @@ chained, each with a weight. The kernels maximise
     Σ_i θ(a_{i−1}, i, a_i) + Σ_i wx(i, a_i) + Σ_{y(i,j)=1} wy(i, j) + costs of agreement,
 
 where a link of either kind costs 0 if its counterpart is exact, α if it is adjacent, γ if there is none
-(−∞ forbids), and y(i, j) must respect what neighbouring rows can see: see `dualign.decode.joint.tied_chain`.
-That is a Viterbi recursion with 16 states for each (i, j), O(n m²), of which only the transitions with
-|j − j'| ≤ 2 look at states one by one. Only the cells that are still allowed are visited, so the cost falls
-with pruning.
+(−∞ forbids). That is a Viterbi recursion with 16 states for each (i, j), O(n m²), of which only the
+transitions with |j − j'| ≤ 2 look at states one by one. Only the cells that are still allowed are visited, so
+the cost falls with pruning.
 
-Links y(i, j) outside the window of row i (|j − a_i| > 1, or a_i = 0) have no support. They are chosen freely
-where that pays, `f = max(y0, y1 + γ)`, and the sum over the row is part of every state; a neighbour that
-requires one of them to be there, or not to be, pays the difference. Where both rows i − 1 and i + 1 may pick
-j, each pays half of it: they may require the same thing, and it must not be paid twice.
-
-The states of a chain that knows its links' counterparts (docs/agreement.md).
-
-A row i that picks column j > 0 is in one of 16 states (u, S):
+**States** (docs/agreement.md). A row i that picks column j > 0 is in one of 16 states (u, S):
 
 - S ⊆ {−1, 0, 1}: the offsets k for which the counterpart y(i, j + k) is chosen, links of the other direction
   that this row supports;
@@ -28,6 +20,11 @@ A row i that picks column j > 0 is in one of 16 states (u, S):
 Neighbouring rows must agree. With d = j − j' for row i − 1 in column j': u = −1 ⇔ d ∈ S',
 u' = +1 ⇔ −d ∈ S (if |d| ≤ 1: otherwise the link lies outside the other row's window), and no column is in
 both sets.
+
+**Links outside the window** of row i (|j − a_i| > 1, or a_i = 0) have no support. They are chosen freely
+where that pays, `f = max(y0, y1 + γ)`, and the sum over the row is part of every state; a neighbour that
+requires one of them to be there, or not to be, pays the difference. Where both rows i − 1 and i + 1 may pick
+j, each pays half of it: they may require the same thing, and it must not be paid twice.
 """
 
 from __future__ import annotations
@@ -37,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import part
+from dualign._core.jit import kernel, part
 from dualign._search.dual import IMPOSSIBLE, NEVER
 
 
@@ -81,6 +78,9 @@ def new_chain(n: int, m: int) -> TiedChain:
         np.empty(shape, np.int32), np.zeros(n + 1, np.int32), np.empty(chart, np.uint8),
         np.zeros(shape, np.uint8), np.zeros(shape, np.uint8), np.zeros(shape, np.uint8),
     )  # fmt: skip
+
+
+compiled_new_chain = kernel(new_chain)
 
 
 @part(allocates=False)
@@ -335,25 +335,26 @@ def follow_row(chain: TiedChain, i: int, step: Array, far: Array) -> None:
 
 
 @part
-def cell_values(chain: TiedChain, out: Array) -> None:
-    """`out[i, j]` = the most that any solution with a_i = j is worth (max-marginals)."""
-    n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
-    for i in range(1, n + 1):
-        for j in range(m + 1):
-            out[i, j] = NEVER
+def cell_values(chain: TiedChain) -> Array:
+    """[i, j]: the most that any solution with a_i = j is worth (max-marginals), float64 (n + 1, m + 1)."""
+    out = np.full(chain.x.shape, NEVER)
+    for i in range(1, chain.x.shape[0]):
+        for j in range(chain.x.shape[1]):
             for e in range(chain.number[i, j]):
                 s = chain.states[i, j, e]
                 out[i, j] = max(out[i, j], chain.best[i, j, s] + chain.after[i, j, s])
+    return out
 
 
 @part
-def link_values(chain: TiedChain, value: float, gamma: float, out: Array) -> None:
-    """`out[i, j]` ≥ the most that any solution with y(i, j) = 1 is worth; `value` is the maximum.
+def link_values(chain: TiedChain, value: float, gamma: float) -> Array:
+    """[i, j]: at least the most that any solution with y(i, j) = 1 is worth; `value` is the maximum.
 
     A link without support either is required by a neighbour, and is worth what that neighbour's state is
     worth, or no row requires it: then it costs what choosing it costs.
     """
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
+    out = np.full(chain.x.shape, NEVER)
     for i in range(1, n + 1):
         for j in range(1, m + 1):
             z = value + chain.y1[i, j] + gamma - chain.free[i, j]
@@ -369,6 +370,7 @@ def link_values(chain: TiedChain, value: float, gamma: float, out: Array) -> Non
                         out[i, k] = max(out[i, k], z)
                 if abs(SUPPORT[s]) == 1:
                     out[i + SUPPORT[s], j] = max(out[i + SUPPORT[s], j], z)
+    return out
 
 
 NONE = 2

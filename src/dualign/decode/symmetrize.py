@@ -91,9 +91,8 @@ def symmetrized(forward: Links, backward: Links, method: str) -> Iterator[Links]
 def _links(item: str | Iterable[Link], side: str, number: int) -> list[Link]:
     """The links of one item, validated."""
     if isinstance(item, str):
-        from dualign.text.formats.pharaoh import (
-            parse_pharaoh,  # its patterns take 10 ms; aligning needs none of them
-        )
+        # Its patterns take 10 ms; aligning needs none of them.
+        from dualign.text.formats.pharaoh import parse_pharaoh
 
         try:
             return list(parse_pharaoh(item))
@@ -102,9 +101,10 @@ def _links(item: str | Iterable[Link], side: str, number: int) -> list[Link]:
     try:
         links = [(index(i), index(j)) for i, j in item]
     except (TypeError, ValueError):
+        text = repr(item)
         raise DataError(
             f"{side}[{number}]: expected links, pairs of whole numbers (i, j), or a line `0-0 1-2`; "
-            f"got {_quoted(item)}{_remedy(item)}"
+            f"got `{text if len(text) <= 60 else text[:60] + '…'}`{_remedy(item)}"
         ) from None
     for i, j in links:
         if not (0 <= i < _POSITION_LIMIT and 0 <= j < _POSITION_LIMIT):
@@ -139,9 +139,9 @@ def _symmetrize_batch(forward: Links, backward: Links, method: int, first: int) 
         np.empty((3, cells), np.uint8),
         chosen,
     )
-    source, target = source[chosen], target[chosen]
-    order = np.lexsort((target, source, pair[chosen]))
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(pair[chosen], minlength=len(forward)))))
+    order = np.flatnonzero(chosen)
+    order = order[np.lexsort((target[order], source[order], pair[order]))]
+    offsets = np.searchsorted(pair[order], np.arange(len(forward) + 1))
     return Links(offsets, source[order], target[order])
 
 
@@ -166,11 +166,6 @@ def _remedy(item: object) -> str:
     """What to say where an item is one link, of a single pair that was given without a list around it."""
     is_link = isinstance(item, list | tuple) and len(item) == 2 and all(hasattr(i, "__index__") for i in item)
     return "; give a list with one item for each sentence pair" if is_link else ""
-
-
-def _quoted(item: object) -> str:
-    text = repr(item)
-    return f"`{text if len(text) <= 60 else text[:60] + '…'}`"
 
 
 @part
@@ -209,7 +204,7 @@ def _grow(forward: Array, backward: Array, source_linked: Array, target_linked: 
     for i in range(rows):
         for j in range(columns):
             count += forward[i, j] != backward[i, j]
-    candidates = np.empty((count, 2), np.int64)
+    candidates = np.empty(count, np.int64)
     count = 0
     for i in range(rows):
         for j in range(columns):
@@ -217,16 +212,14 @@ def _grow(forward: Array, backward: Array, source_linked: Array, target_linked: 
                 source_linked[i] = True
                 target_linked[j] = True
             elif forward[i, j] != backward[i, j]:
-                candidates[count, 0] = i
-                candidates[count, 1] = j
+                candidates[count] = i * columns + j
                 count += 1
     grown = True
     while grown:
         grown = False
         kept = 0
         for c in range(count):
-            i = candidates[c, 0]
-            j = candidates[c, 1]
+            i, j = candidates[c] // columns, candidates[c] % columns
             if source_linked[i] and target_linked[j]:
                 # Words do not lose their links, so this candidate can never join.
                 continue
@@ -236,8 +229,7 @@ def _grow(forward: Array, backward: Array, source_linked: Array, target_linked: 
                 target_linked[j] = True
                 grown = True
             else:
-                candidates[kept, 0] = i
-                candidates[kept, 1] = j
+                candidates[kept] = candidates[c]
                 kept += 1
         count = kept
 
@@ -259,9 +251,8 @@ def _finish(links: Array, both: bool, source_linked: Array, target_linked: Array
     rows, columns = out.shape
     for i in range(rows):
         for j in range(columns):
-            new_source = not source_linked[i]
-            new_target = not target_linked[j]
-            if links[i, j] and (new_source or new_target) and (not both or (new_source and new_target)):
+            new = (not source_linked[i]) + (not target_linked[j])
+            if links[i, j] and new > both:
                 out[i, j] = 1
                 source_linked[i] = True
                 target_linked[j] = True

@@ -91,20 +91,9 @@ def matrix_of(n: int, matrices: Matrices, chosen: Array) -> MatchingMatrix:
     )
 
 
-class MatchingScratch(NamedTuple):
-    """Scratch for one matrix.
+class ChosenSums(NamedTuple):
+    """Of the links so far: sums of scores, float64, and numbers of links, int32, of rows and columns."""
 
-    `tangent` float64 (exponents, 2): the line that touches x^α at a power of two, which is a bound on s^α for
-    the cost of a multiplication. `key` float64, `stamp` int32 (cells): stored gains and their age; `top`,
-    `top_column` (rows): the largest of each row. Then sums of scores, and numbers of links, of rows and
-    columns so far.
-    """
-
-    tangent: Array
-    key: Array
-    stamp: Array
-    top: Array
-    top_column: Array
     row_sum: Array
     column_sum: Array
     row_links: Array
@@ -112,17 +101,21 @@ class MatchingScratch(NamedTuple):
 
 
 @part
-def allocate_work(cells: int, rows: int, columns: int, alpha: float) -> MatchingScratch:
-    """Scratch for matrices of at most that many cells, rows and columns."""
+def no_sums(I: int, J: int) -> ChosenSums:
+    """Those of no links."""
+    return ChosenSums(np.zeros(I), np.zeros(J), np.zeros(I, np.int32), np.zeros(J, np.int32))
+
+
+@part
+def tangents(alpha: float) -> Array:
+    """The lines that touch x^α at powers of two, float64 (exponents, 2): bounds on s^α for the cost of a
+    multiplication."""
     tangent = np.empty((2 * EXPONENTS + 1, 2))
     for e in range(len(tangent)):
         x = 2.0 ** (e - EXPONENTS)
         tangent[e, 0] = (1 - alpha) * x**alpha * (1 + SLACK)
         tangent[e, 1] = alpha * x ** (alpha - 1) * (1 + SLACK)
-    return MatchingScratch(
-        tangent, np.empty(cells), np.empty(cells, np.int32), np.empty(rows), np.empty(rows, np.int32),
-        np.empty(rows), np.empty(columns), np.empty(rows, np.int32), np.empty(columns, np.int32),
-    )  # fmt: skip
+    return tangent
 
 
 @part
@@ -193,60 +186,60 @@ compiled_value = kernel(value)
 
 
 @part(allocates=False)
-def accept(i: int, j: int, matrix: MatchingMatrix, work: MatchingScratch) -> None:
+def accept(i: int, j: int, matrix: MatchingMatrix, sums: ChosenSums) -> None:
     """Add the link (i, j)."""
     matrix.chosen[i, j] = 1
-    work.row_sum[i] += matrix.scores[i, j]
-    work.column_sum[j] += matrix.scores[i, j]
-    work.row_links[i] += 1
-    work.column_links[j] += 1
+    sums.row_sum[i] += matrix.scores[i, j]
+    sums.column_sum[j] += matrix.scores[i, j]
+    sums.row_links[i] += 1
+    sums.column_links[j] += 1
 
 
 @part
-def take_plainly(matrix: MatchingMatrix, rule: WordLimits, work: MatchingScratch) -> int:
+def take_plainly(matrix: MatchingMatrix, rule: WordLimits) -> int:
     """Evaluate every link that may still be added, take the best, repeat: O(cells · links) evaluations."""
     S, row_limits, column_limits, chosen = matrix
     I, J = S.shape
-    x, y = work.row_sum, work.column_sum
+    sums = no_sums(I, J)
+    x, y, row_links, column_links = sums
     evaluations = 0
     while True:
         best, most = -1, 0.0
         for i in range(I):
-            if work.row_links[i] >= row_limits[i]:
+            if row_links[i] >= row_limits[i]:
                 continue
             for j in range(J):
-                if S[i, j] > 0 and not chosen[i, j] and work.column_links[j] < column_limits[j]:
+                if S[i, j] > 0 and not chosen[i, j] and column_links[j] < column_limits[j]:
                     g = gain(x[i], y[j], S[i, j], rule)
                     evaluations += 1
                     if g > most:
                         best, most = i * J + j, g
         if best < 0:
             return evaluations
-        accept(best // J, best % J, matrix, work)
+        accept(best // J, best % J, matrix, sums)
 
 
 @part
-def take_lazily(matrix: MatchingMatrix, rule: WordLimits, work: MatchingScratch) -> int:
+def take_lazily(matrix: MatchingMatrix, rule: WordLimits, tangent: Array) -> int:
     """The same links from stored gains, each as old as its `stamp`; those on top are evaluated again.
 
     At first only an upper bound on each gain is stored. A gain depends on how many links its row (if u > 0)
     and its column (if v > 0) had; the sum of the two numbers, which only grow, tells whether it is still
     right. Because of rounding an old gain may be slightly below the new one, so everything within `SLACK` of
     the best is updated before the best is taken. Each row knows its largest gain, so that a link costs
-    O(I + J) and not the O(cells) of a full search.
+    O(I + J) and not the O(cells) of a full search. `tangent`: see `tangents`.
     """
     S, row_limits, column_limits, _ = matrix
     I, J = S.shape
-    key, stamp = work.key[: I * J].reshape(I, J), work.stamp[: I * J].reshape(I, J)
-    top, top_column = work.top, work.top_column
-    x, y, row_links, column_links = work.row_sum, work.column_sum, work.row_links, work.column_links
-    tangent, bits = work.tangent, S.view(np.int64)
+    sums = no_sums(I, J)
+    x, y, row_links, column_links = sums
+    key, stamp = np.zeros((I, J)), np.full((I, J), -1, np.int32)
+    top, top_column = np.empty(I), np.empty(I, np.int32)
+    bits = S.view(np.int64)
     weight = rule.rows + rule.columns
     evaluations = 0
     for i in range(I):
         for j in range(J):
-            stamp[i, j] = -1
-            key[i, j] = 0
             if S[i, j] > 0 and row_limits[i] > 0 and column_limits[j] > 0:
                 if rule.alpha < 1:
                     e = (bits[i, j] >> 52) - 1023 + EXPONENTS
@@ -282,12 +275,12 @@ def take_lazily(matrix: MatchingMatrix, rule: WordLimits, work: MatchingScratch)
             refreshed = 0
             for i in range(I):
                 if close and refreshed == 0 and top[i] >= most * (1 - SLACK):
-                    refreshed = refresh(i, most, S, rule, work, key, stamp)
+                    refreshed = refresh(i, most, S, rule, sums, key, stamp)
                     top_column[i], top[i] = largest(i, key)
             if refreshed > 0:
                 evaluations += refreshed
                 continue
-        accept(r, j, matrix, work)
+        accept(r, j, matrix, sums)
         key[r, j] = 0
         if row_links[r] >= row_limits[r]:
             top[r] = 0
@@ -317,15 +310,15 @@ def age(row_links: int, column_links: int, rule: WordLimits) -> int:
 
 @part(allocates=False)
 def refresh(
-    i: int, most: float, S: Array, rule: WordLimits, work: MatchingScratch, key: Array, stamp: Array
+    i: int, most: float, S: Array, rule: WordLimits, sums: ChosenSums, key: Array, stamp: Array
 ) -> int:
     """Evaluate again the gains of row i that may reach `most` and are out of date; how many there were."""
     evaluations = 0
     least = most * (1 - SLACK)
     for j in range(S.shape[1]):
-        now = age(work.row_links[i], work.column_links[j], rule)
+        now = age(sums.row_links[i], sums.column_links[j], rule)
         if key[i, j] >= least and stamp[i, j] != now:
-            key[i, j] = gain(work.row_sum[i], work.column_sum[j], S[i, j], rule)
+            key[i, j] = gain(sums.row_sum[i], sums.column_sum[j], S[i, j], rule)
             stamp[i, j] = now
             evaluations += 1
     return evaluations
@@ -334,21 +327,12 @@ def refresh(
 @kernel
 def greedy_batch(n0: int, n1: int, matrices: Matrices, rule: WordLimits, lazy: bool, chosen: Array) -> int:
     """Choose the links of matrices n0..n1 into `chosen` uint8, laid out like the scores; evaluations."""
-    cells = rows = columns = 1
-    for n in range(n0, n1):
-        cells = max(cells, matrices.first[n + 1] - matrices.first[n])
-        rows = max(rows, matrices.row_begin[n + 1] - matrices.row_begin[n])
-        columns = max(columns, matrices.column_begin[n + 1] - matrices.column_begin[n])
-    work = allocate_work(cells, rows, columns, rule.alpha)
     chosen[matrices.first[n0] : matrices.first[n1]] = 0
+    tangent = tangents(rule.alpha)
     evaluations = 0
     for n in range(n0, n1):
-        work.row_sum[:] = 0
-        work.row_links[:] = 0
-        work.column_sum[:] = 0
-        work.column_links[:] = 0
         matrix = matrix_of(n, matrices, chosen)
-        evaluations += take_lazily(matrix, rule, work) if lazy else take_plainly(matrix, rule, work)
+        evaluations += take_lazily(matrix, rule, tangent) if lazy else take_plainly(matrix, rule)
     return evaluations
 
 

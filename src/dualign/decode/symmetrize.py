@@ -247,7 +247,7 @@ def _touches(i: int, j: int, out: Array) -> bool:
 
 @part
 def _finish(links: Array, both: bool, source_linked: Array, target_linked: Array, out: Array) -> None:
-    """Add each of `links` that covers a new word or, if `both`, two new words."""
+    """Add each of `links` that covers a new word, or two new words if `both`."""
     rows, columns = out.shape
     for i in range(rows):
         for j in range(columns):

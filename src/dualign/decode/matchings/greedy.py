@@ -39,7 +39,7 @@ SLACK = 1e-12
 """Gains are right to a few parts in 10¹⁶; a new gain may exceed the old one by this share."""
 
 EXPONENTS = 400
-"""Scores lie between 2^−400 and 2^400, or are 0."""
+"""Scores are 0, or lie between 2^−400 and 2^400."""
 
 BOUND_ROUNDS = 10
 """Frank-Wolfe steps after the first tangent; on word alignments more of them gain almost nothing."""

@@ -134,16 +134,15 @@ def scores(array: npt.ArrayLike, name: str) -> Array:
         values = np.array(array, np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise DataError(f"{name} is not an array of numbers: {error}") from None
+    bad = np.isnan(values) | (values == np.inf)
+    large = float(np.abs(values, where=np.isfinite(values), out=np.zeros_like(values)).max(initial=0.0))
     if values.ndim != 3 or 0 in values.shape[1:]:
-        raise DataError(
-            f"{name} has shape {values.shape}; it must have three dimensions, only the first may be empty"
-        )
-    if np.isnan(values).any() or (values == np.inf).any():
-        place = tuple(int(k) for k in np.argwhere(np.isnan(values) | (values == np.inf))[0])
-        raise DataError(f"{name}{list(place)} is {values[place]}; scores are numbers or -inf")
-    large = np.abs(values[values > -np.inf])
-    if len(large) and large.max() > MOST:
-        raise DataError(
-            f"{name} has a score of size {large.max():.3g}; scores are at most {MOST:.0e} in size"
-        )
-    return np.maximum(values, NEVER)
+        fault = f" has shape {values.shape}; it must have three dimensions, only the first may be empty"
+    elif bad.any():
+        place = tuple(np.argwhere(bad)[0].tolist())
+        fault = f"{list(place)} is {values[place]}; scores are numbers or -inf"
+    elif large > MOST:
+        fault = f" has a score of size {large:.3g}; scores are at most {MOST:.0e} in size"
+    else:
+        return np.maximum(values, NEVER)
+    raise DataError(name + fault)

@@ -41,21 +41,22 @@ def as_scores(scores: Any, name: str = "scores", negative: str = "refuse") -> Ar
     try:
         matrix = np.asarray(scores)
     except ValueError:
-        raise DataError(f"{name}: {_ragged(scores)}") from None
+        matrix = np.array(None)
     if matrix.shape == (0,):
         matrix = matrix.reshape(0, 0)
-    if matrix.dtype == object or matrix.dtype.kind not in "biuf":
-        raise DataError(f"{name}: {_ragged(scores)}")
-    if matrix.ndim != 2:
-        raise DataError(
-            f"{name} has {matrix.ndim} axes, shape {matrix.shape}; give a matrix (source words, target words)"
-        )
-    matrix = np.ascontiguousarray(matrix, dtype=np.float64)
-    if negative == "clip":
-        matrix = np.maximum(matrix, 0.0)
-    # Written so that NaN is not fine.
-    if not (fine := (matrix >= (-HUGE if negative == "keep" else 0)) & (matrix <= HUGE)).all():
-        i, j = (int(k) for k in np.argwhere(~fine)[0])
+    if matrix.dtype.kind not in "biuf":
+        fault = f": {_ragged(scores)}"
+    elif matrix.ndim != 2:
+        shape = f"{matrix.ndim} axes, shape {matrix.shape}"
+        fault = f" has {shape}; give a matrix (source words, target words)"
+    else:
+        matrix = np.ascontiguousarray(matrix, dtype=np.float64)
+        if negative == "clip":
+            matrix = np.maximum(matrix, 0.0)
+        # Written so that NaN is not fine.
+        if (fine := (matrix >= (-HUGE if negative == "keep" else 0)) & (matrix <= HUGE)).all():
+            return np.where(np.abs(matrix) < TINY, 0.0, matrix)
+        i, j = np.argwhere(~fine)[0].tolist()
         remedy = (
             f"scores are at most {HUGE:g}; divide all of them"
             if matrix[i, j] > 0
@@ -63,8 +64,8 @@ def as_scores(scores: Any, name: str = "scores", negative: str = "refuse") -> Ar
             if negative == "clip"
             else "scores are numbers and not negative; shift or clip similarities, exponentiate logarithms"
         )
-        raise DataError(f"{name}[{i}, {j}] is {matrix[i, j]:g}; {remedy}")
-    return np.where(np.abs(matrix) < TINY, 0.0, matrix)
+        fault = f"[{i}, {j}] is {matrix[i, j]:g}; {remedy}"
+    raise DataError(name + fault)
 
 
 def _ragged(scores: Any) -> str:
@@ -96,17 +97,17 @@ def as_limits(limits: Limits, words: int, most: int, name: str) -> Array:
         given = np.array(None)
     # An empty list has no whole numbers, and needs none.
     if given.dtype.kind not in "iu" and (given.size or words):
-        raise DataError(f"{name}={limits!r:.60} must be a whole number, or one for each word")
-    if given.ndim == 0:
-        if given < 0:
-            raise DataError(f"{name}={limits} is negative; use 0 for no link at all, None for no limit")
-        given = np.full(words, given)
-    if given.shape != (words,):
-        raise DataError(f"{name} has shape {given.shape}, but there are {words} words; give one for each")
-    if (given < 0).any():
+        fault = f"={limits!r:.60} must be a whole number, or one for each word"
+    elif given.ndim == 0 and given < 0:
+        fault = f"={limits} is negative; use 0 for no link at all, None for no limit"
+    elif given.ndim and given.shape != (words,):
+        fault = f" has shape {given.shape}, but there are {words} words; give one for each"
+    elif (given < 0).any():
         k = int(np.flatnonzero(given < 0)[0])
-        raise DataError(f"{name}[{k}]={given[k]} is negative; use 0 for no link at all")
-    return np.minimum(given, most).astype(np.int32)
+        fault = f"[{k}]={given[k]} is negative; use 0 for no link at all"
+    else:
+        return np.minimum(np.broadcast_to(given, words), most).astype(np.int32)
+    raise DataError(name + fault)
 
 
 def as_costs(costs: Any, words: int, name: str) -> Array:
@@ -117,20 +118,22 @@ def as_costs(costs: Any, words: int, name: str) -> Array:
         raise DataError(f"{name} is not a matrix of numbers (words, levels)") from None
     if given.ndim == 1:
         given = np.tile(given, (words, 1))
+    finite = np.isfinite(given)
     if given.ndim != 2 or len(given) != words:
-        raise DataError(
-            f"{name} has shape {given.shape}; give costs of levels, or a matrix ({words}, levels)"
-        )
-    for row, costs_of_word in enumerate(given):
-        if not (np.isfinite(costs_of_word).all() and (np.diff(costs_of_word, prepend=0.0) >= 0).all()):
-            raise DataError(f"{name}[{row}]={costs_of_word.tolist()} must be finite, ≥ 0 and not falling")
-    return given
+        fault = f" has shape {given.shape}; give costs of levels, or a matrix ({words}, levels)"
+    elif (fine := finite & (np.diff(np.where(finite, given, 0.0), prepend=0.0) >= 0)).all():
+        return given
+    else:
+        row = int(np.argmin(fine.all(axis=1)))
+        fault = f"[{row}]={given[row].tolist()} must be finite, ≥ 0 and not falling"
+    raise DataError(name + fault)
 
 
 def rule_of(alpha: float, concave: str) -> WordLimits:
     """The objective by the names of its parts."""
-    alpha = alpha.item() if isinstance(alpha, np.number) else alpha
-    check_value("alpha", alpha, "float", over=0, most=1)
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float | np.number):
+        raise UsageError("{alpha=} must be a number", alpha=alpha)
+    check_value("alpha", alpha, over=0, most=1)
     check_value("concave", concave, choices=CONCAVE)
     return WordLimits(float(alpha), *CONCAVE[concave])
 
@@ -229,7 +232,8 @@ def penalized(
     clock = Clock(time_limit)
     S = as_scores(scores)
     costs = (as_costs(row_costs, S.shape[0], "row_costs"), as_costs(column_costs, S.shape[1], "column_costs"))
-    check_value("link_cost", link_cost, "float")
+    if not isinstance(link_cost, int | float | np.number) or not np.isfinite(link_cost):
+        raise UsageError("{link_cost=} must be a finite number", link_cost=link_cost)
     from dualign.decode.matchings.exact import penalized_links, penalized_value
 
     chosen, bound, nodes = penalized_links(S, *costs, link_cost, clock)

@@ -254,13 +254,3 @@ def list_links(n: int, chosen: Array, posterior: Array, found: LinkBuffer) -> No
             if chosen[i, j]:
                 c = put_link(i, j, link_probability(posterior, i * J + j), c, found)
     found.number[n] = c - found.room[n]
-
-
-@kernel
-def pack_links(found: LinkBuffer, source: Array, target: Array, probability: Array) -> None:
-    """Copy the links without the room between them."""
-    k = 0
-    for n in range(len(found.number)):
-        for c in range(found.room[n], found.room[n] + found.number[n]):
-            source[k], target[k], probability[k] = found.source[c], found.target[c], found.probability[c]
-            k += 1

@@ -197,16 +197,15 @@ def joined(blocks: Sequence[DecodedLinks]) -> DecodedLinks:
 
 def packed(found: kernels.LinkBuffer, lengths: Array, likelihood: Array, **search: Array) -> DecodedLinks:
     """Links without the room that they did not use; `search`: what a decoder that searches says of pairs."""
-    pairs, size = len(found.number), int(found.number.sum())
-    source, target, probability = (np.empty(size, kind) for kind in (np.int32, np.int32, np.float32))
-    kernels.pack_links(found, source, target, probability)
+    pairs = len(found.number)
     known: dict[str, Any] = {
         "score": found.score, "bound": found.bound, "certified": found.certified,
         "rounds": np.zeros(pairs, np.int64), "seconds": np.zeros(pairs), "trace": np.empty(0),
     }  # fmt: skip
     offsets = np.concatenate(([0], np.cumsum(found.number, dtype=np.int64)))
+    place = np.arange(offsets[-1]) + np.repeat(found.room - offsets[:-1], found.number)
     return DecodedLinks(
-        offsets, source, target, probability=probability,
+        offsets, found.source[place], found.target[place], probability=found.probability[place],
         too_long=np.zeros(pairs, np.bool_), lengths=lengths, likelihood=likelihood, **known | search,
     )  # fmt: skip
 

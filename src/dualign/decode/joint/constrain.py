@@ -230,8 +230,9 @@ def intersect(state: Constrained, column: int, row: int, room: int) -> Constrain
         return None
     first = lattice.first[e]
     # A link that lowers the count has the predecessor that the constraint speaks of.
-    lower = np.flatnonzero((first <= terms.before.size) & (after < before))
-    first[lower] = constrained_term(q, (first[lower] - 1) // terms.before.shape[1], terms)
+    rows, columns = terms.before.shape
+    lower = np.flatnonzero((first <= rows * columns) & (after < before))
+    first[lower] = 1 + 4 * rows * columns + rows * q + (first[lower] - 1) // columns
     terms.constraints[q] = column, row
     terms.number[0] = q + 1
     relaxation.active[column, row] = 1

@@ -89,10 +89,14 @@ class Soak:
 
     def connected(self, *options: tuple[int, int, Any]) -> socket.socket:
         client = socket.socket()
-        client.settimeout(10 * self.patience)
-        for option in options:
-            client.setsockopt(*option)
-        client.connect(("127.0.0.1", self.port))
+        try:
+            client.settimeout(10 * self.patience)
+            for option in options:
+                client.setsockopt(*option)
+            client.connect(("127.0.0.1", self.port))
+        except OSError:
+            client.close()
+            raise
         return client
 
     def good(self, chance: random.Random) -> None:
@@ -103,8 +107,8 @@ class Soak:
         while tries:
             try:
                 client.request("POST", "/align", self.bodies[number], {"Content-Type": "application/json"})
-                answer = client.getresponse()
-                content = answer.read()
+                with client.getresponse() as answer:
+                    content = answer.read()
             except (OSError, http.client.HTTPException) as error:
                 tries -= 1
                 if not tries and not self.over.is_set():

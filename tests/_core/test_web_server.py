@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import socket
+import struct
 import threading
 import time
 from contextlib import contextmanager
@@ -214,6 +215,25 @@ def test_who_takes_nothing_is_cut_off(server, monkeypatch):
             time.sleep(0.02)
         assert not server._connections
     assert asked(server, "GET / HTTP/1.1") == (200, LARGE)
+
+
+def test_who_leaves_in_the_middle_of_an_answer_is_not_told_of(server, caplog, capfd):
+    for _ in range(5):
+        with connect(server, room=4096) as client:
+            client.sendall(f"GET / HTTP/1.1\r\n{host_of(server)}\r\n\r\n".encode())
+            client.recv(1000)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert asked(server, "GET / HTTP/1.1") == (200, LARGE)
+    assert (caplog.records, capfd.readouterr().err) == ([], "")
+
+
+def test_connections_take_no_threads(server):
+    before = threading.active_count()
+    silent = [connect(server) for _ in range(50)]
+    assert asked(server, "HEAD / HTTP/1.1")[0] == 200
+    assert threading.active_count() <= before
+    for client in silent:
+        client.close()
 
 
 def test_only_so_many_connections_are_taken_and_others_wait(monkeypatch):

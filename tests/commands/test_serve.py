@@ -33,10 +33,42 @@ def test_it_prints_its_address_answers_and_ends(number, code, tmp_path):
         assert server.wait(30) == code
 
 
+def health(address: str) -> None:
+    with urllib.request.urlopen(f"{address}health", timeout=60) as answer:
+        assert answer.status == 200
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
+def test_on_sighup_the_model_is_loaded_again_at_once_or_the_former_one_goes_on(tmp_path):
+    model = tmp_path / "model"
+    assert run(["train", *write_bitext(tmp_path), str(model), "--rounds", "1", "--quiet"]) == 0
+    command = [*INTERRUPTIBLE, "serve", str(model), "--port", "0", "--threads", "1"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment(), text=True, **pipes) as server:
+        try:
+            address = server.stdout.readline().strip()
+            told = iter(server.stderr.readline, "")
+            assert any(f"{model} at {address}" in line for line in told)
+            health(address)  # which begins after signals have their meaning
+            for damage, message in (
+                (False, "loaded again"),
+                (True, "not loaded again, the former one goes on"),
+            ):
+                if damage:
+                    model.write_bytes(b"")
+                server.send_signal(signal.SIGHUP)
+                assert message in next(told)
+            health(address)
+        finally:
+            server.terminate()
+        assert server.wait(30) == 143
+
+
 @pytest.mark.slow
 def test_good_clients_are_answered_rightly_whatever_others_do_until_it_is_terminated(tmp_path):
     """A few seconds of `python -m benchmarks.service --soak`, which also looks at the memory."""
-    it = Soak(tmp_path, patience=1.0)
+    it = Soak(tmp_path, patience=2.0)
     it.start()
     try:
         it.run(1.5, [*it.clients, it.replacer], 0)

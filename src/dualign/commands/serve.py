@@ -148,6 +148,7 @@ class Server(WebServer):
         try:
             super().serve_forever()
         finally:
+            self.stop()
             self._look.set()
             watching.join(GRACE)
 
@@ -157,12 +158,12 @@ class Server(WebServer):
             return
         path, load, known, tell = self.model
         last = known
-        while not self.site.ended:
+        while not self.stopping:
             asked = self._look.wait(LOOK)
             self._look.clear()
             now = _stamp(path)
             settled, last = now == last, now
-            if self.site.ended or not (asked or (settled and now not in (known, None))):
+            if self.stopping or not (asked or (settled and now not in (known, None))):
                 continue
             known = now
             try:

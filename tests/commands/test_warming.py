@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from dualign._core import jit
 from dualign._core.jit import kernel_folder
 from dualign.commands import warming
 
@@ -23,7 +23,7 @@ def test_the_work_that_needs_kernels_can_be_done(name):
 
 def test_work_that_is_done_ahead_compiles_nothing_ahead_itself(monkeypatch):
     asked = []
-    monkeypatch.setattr(warming, "_mark", lambda name: asked.append(name) or Path(os.devnull))
+    monkeypatch.setattr(warming, "not_compiled", lambda names: asked.extend(names) or {})
     warming._compile(["learning", "lines"])
     assert asked == []
 
@@ -86,7 +86,7 @@ def test_one_process_has_all_that_needs_the_posteriors():
 
 
 def test_what_fails_in_another_process_is_compiled_where_it_is_used(monkeypatch, tmp_path):
-    monkeypatch.setattr(warming, "kernel_folder", lambda: tmp_path)
+    monkeypatch.setattr(jit, "kernel_folder", lambda: tmp_path)
     monkeypatch.setattr(warming, "available", lambda: 2)
     monkeypatch.setattr(warming, "_compile_apart", lambda groups: False)
     notes: list[str] = []
@@ -96,7 +96,7 @@ def test_what_fails_in_another_process_is_compiled_where_it_is_used(monkeypatch,
 
 
 def test_kernels_that_were_all_in_the_cache_are_not_said_to_be_compiled(monkeypatch, tmp_path):
-    monkeypatch.setattr(warming, "kernel_folder", lambda: tmp_path)
+    monkeypatch.setattr(jit, "kernel_folder", lambda: tmp_path)
     monkeypatch.setattr(warming, "_compile", lambda names: None)
     monkeypatch.setattr(warming, "remove_unused", lambda: None)
     monkeypatch.setattr(warming, "available", lambda: 1)
@@ -109,13 +109,14 @@ def test_kernels_that_were_all_in_the_cache_are_not_said_to_be_compiled(monkeypa
 def test_an_edit_is_compiled_again_and_other_versions_are(monkeypatch, tmp_path):
     for name in ("a.py", "b.py"):
         (tmp_path / name).write_text("")
-    monkeypatch.setattr(warming, "PACKAGE", tmp_path)
-    names = {warming._mark("job"), warming._mark("job")}
-    warming._state_of_sources.cache_clear()
+    monkeypatch.setattr(jit, "PACKAGE", tmp_path)
+    jit._state.cache_clear()
+    names = {*jit.not_compiled(["job"]).values(), *jit.not_compiled(["job"]).values()}
+    jit._state.cache_clear()
     (tmp_path / "b.py").write_text("edited = True\n")
-    names.add(warming._mark("job"))
-    monkeypatch.setattr(warming, "versions", lambda: "others")
-    names |= {warming._mark("job"), warming._mark("other")}
-    warming._state_of_sources.cache_clear()
+    names |= {*jit.not_compiled(["job"]).values()}
+    monkeypatch.setattr(jit, "versions", lambda: "others")
+    names |= {*jit.not_compiled(["job", "other"]).values()}
+    jit._state.cache_clear()
     assert len(names) == 4
     assert all(name.parent == kernel_folder() for name in names)

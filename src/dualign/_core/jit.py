@@ -26,7 +26,7 @@ import os
 import pickle
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from functools import cache, cached_property, partial
 from importlib import import_module
@@ -356,6 +356,25 @@ def remove_unused() -> None:
         if max(status.st_atime, status.st_mtime) < last - UNUSED:
             with suppress(OSError):
                 path.unlink()
+
+
+def not_compiled(jobs: Iterable[str]) -> dict[str, Path]:
+    """Those of the jobs whose kernels are not known to be there, for this state of our sources; and the empty
+    file of each that will say so."""
+    marks = {
+        job: kernel_folder() / f"{job}-compiled-{_digest((job, versions(), _state()))[:24]}" for job in jobs
+    }
+    return {job: mark for job, mark in marks.items() if not mark.exists()}
+
+
+@cache
+def _state() -> list[tuple[str, int, int]]:
+    """Places, sizes and times of our sources. Where only these have changed, all is found in the cache."""
+    found = []
+    for folder, _, names in os.walk(PACKAGE):
+        paths = (os.path.join(folder, name) for name in names if name.endswith(".py"))
+        found += [(path, (status := os.stat(path)).st_mtime_ns, status.st_size) for path in paths]
+    return sorted(found)
 
 
 @cache

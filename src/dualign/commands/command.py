@@ -284,10 +284,14 @@ def note_idle(options: Any, given: Mapping[str, Any], tell: Reporter, *, only_tr
 
 def compile_for(crew: Any, tell: Reporter, *names: str) -> None:
     """Compile kernels, and load them on the workers of a cluster, while the text is read."""
-    from dualign.commands.warming import compile_kernels, load_kernels
+    from dualign._core.jit import not_compiled
 
-    if crew is None:
+    names = names if crew is None else (*names, "lines", "cluster")
+    if not_compiled(names):
+        from dualign.commands.warming import compile_kernels
+
         compile_kernels(tell.note, *names)
-    else:
-        compile_kernels(tell.note, *names, "lines", "cluster")
+    if crew is not None:
+        from dualign.commands.warming import load_kernels
+
         crew.prepare(load_kernels)

@@ -9,13 +9,12 @@ What is still missing then is compiled where it is used.
 from __future__ import annotations
 
 import gc
-import hashlib
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dualign._core.jit import PACKAGE, kernel_folder, remove_unused, versions, with_kernel_folder
+from dualign._core.jit import kernel_folder, not_compiled, remove_unused, with_kernel_folder
 from dualign._core.progress import Clock, Watcher, announce, expecting, unmeasured, unwatched, watched
 from dualign._core.threads import available
 
@@ -63,7 +62,7 @@ def compile_kernels(note: Callable[[str], None], *names: str) -> None:
     """Compile kernels by their names in `KERNELS`, unless that was done before; `note` gets a message."""
     if _at_work:
         return
-    marks = {name: mark for name in names if not (mark := _mark(name)).exists()}
+    marks = not_compiled(names)
     if not marks:
         return
     what = ", ".join(dict.fromkeys(_kernels(name).title for name in marks))
@@ -132,22 +131,6 @@ def _compile_apart(groups: list[list[str]]) -> bool:
         for process in processes:
             process.kill()
         raise
-
-
-def _mark(name: str) -> Path:
-    """The file that says that these kernels have been compiled for this state of our sources."""
-    digest = hashlib.sha256(f"{name} {versions()} {_state_of_sources()}".encode()).hexdigest()[:24]
-    return kernel_folder() / f"{name}-compiled-{digest}"
-
-
-@cache
-def _state_of_sources() -> str:
-    """Their places, sizes and times. Where only these have changed, all is found in the cache."""
-    found = []
-    for folder, _, names in os.walk(PACKAGE):
-        paths = (os.path.join(folder, name) for name in names if name.endswith(".py"))
-        found += [(path, (status := os.stat(path)).st_mtime_ns, status.st_size) for path in paths]
-    return str(sorted(found))
 
 
 def _six_pairs(folder: Path) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from dualign._core.errors import UsageError
@@ -94,28 +94,38 @@ SHOWN = "source target links probabilities gold format gold_format first"
 """The files of a text to show that most verbs have flags for."""
 
 
-@contextmanager
-def plain_files(
+def cutting_of_model(model: str | None, tell: Reporter) -> Cutting:
+    """Return how the text of a saved model was cut into tokens, and tell it if it was cut by a tokeniser."""
+    from dualign._core.files.container import is_model_file
+    from dualign.text.tokenizing import PLAIN, cutting_of
+
+    # A file that is not a model is refused by whoever reads it for more.
+    if model is None or not is_model_file(model):
+        return PLAIN
+    from dualign.hmm.model import Model
+
+    options = Model.load(model).options
+    cutting = cutting_of(options.tokenize, options.whitespace)
+    if cutting != PLAIN:
+        what = "note: the text is cut into tokens as that of {file} was; links must be of these tokens"
+        tell.note(what, file=model)
+    return cutting
+
+
+def read_all(
     files: Files, columns: str | None, computing: Computing, tell: Reporter, model: str | None = None
-) -> Iterator[Files]:
-    """Give files to show whose text is plain, and cut into words as that of the `model` was."""
-    from dualign.commands.plain_text import plain_text
-
-    given = TextFiles(files.source, files.target, columns, errors=computing.errors)
-    with plain_text(given, model, computing.scratch, tell) as text:
-        yield replace(files, source=text.source, target=text.target, ids=text.ids or files.ids)
-
-
-def read_all(files: Files, computing: Computing) -> Dataset:
-    """Read and check all files of a text to show."""
+) -> Dataset:
+    """Read and check all files of a text to show, cut into words as that of the `model` was."""
     import gc
 
     from dualign.show.dataset import read_dataset
 
+    cutting = cutting_of_model(model, tell)
+    text = TextFiles(files.source, files.target, columns, errors=computing.errors, cutting=cutting)
     # Millions of tuples that stay: looking for cycles among them, again and again, takes half of the time.
     gc.disable()
     try:
-        return read_dataset(files, computing.errors)
+        return read_dataset(files, computing.errors, text)
     finally:
         gc.freeze()
         gc.enable()

@@ -10,19 +10,10 @@ from typing import TYPE_CHECKING, Any
 from dualign._core.errors import DataError, UsageError, refusing
 from dualign._core.fields import arg, bundle, opt
 from dualign._core.files.streams import named, open_output, plain_name
-from dualign.commands.bundles import (
-    SHOWN,
-    Computing,
-    columns,
-    model_view,
-    output,
-    plain_files,
-    projection,
-    read_all,
-)
+from dualign.commands.bundles import SHOWN, Computing, columns, model_view, output, projection, read_all
 from dualign.commands.command import Command
 from dualign.commands.console import Reporter
-from dualign.show.dataset import Files, System
+from dualign.show.dataset import Files
 from dualign.text.checks import number_of
 from dualign.text.links import Alignment
 
@@ -30,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dualign.measure.curves import LinkScores
+    from dualign.show.dataset import Dataset
     from dualign.show.figures import FigureMatrix
     from dualign.text.blocks import Pair
     from dualign.text.reports import Record
@@ -69,8 +61,7 @@ class TextDrawing(Drawing):
         """Return the pair of that line, its gold links if there are any, and what each system says of it."""
         from dualign.show.figures import FigureMatrix
 
-        with plain_files(files, self.columns, self.computing, tell, model) as plain:
-            text = read_all(plain, self.computing)
+        text = read_all(files, self.columns, self.computing, tell, model)
         if line > len(text):
             raise UsageError("{line=}: the text has {count}", line=line, count=number_of(len(text), "lines"))
         n = line - 1
@@ -139,10 +130,10 @@ class Scoring(TextDrawing):
             raise UsageError("there is nothing to compare with; name gold links with {gold=}", gold=...)
 
     def scored(
-        self, files: Files, tell: Reporter
-    ) -> tuple[dict[str, list[LinkScores]], list[int], list[Alignment]]:
-        """Return scores of links by system; the pairs that have gold; and their gold links."""
-        text = read_all(replace(files, links=()), self.computing)
+        self, tell: Reporter
+    ) -> tuple[dict[str, list[LinkScores]], list[int], list[Alignment], Dataset]:
+        """Return scores of links by system; the pairs that have gold; their gold links; and the text."""
+        text = read_all(replace(self.shown, links=()), self.columns, self.computing, tell)
         reference = text.gold or ()
         kept = [n for n, gold in enumerate(reference) if gold is not None]
         scored: dict[str, list[LinkScores]] = {}
@@ -153,7 +144,7 @@ class Scoring(TextDrawing):
             name, path = named(item)
             arrays = model_view(path, None, self.computing, tell).of_pairs(text.pairs[n] for n in kept)
             scored[name] = [array[1].mean(axis=0) for array in arrays]
-        return scored, kept, [gold for gold in reference if gold is not None]
+        return scored, kept, [gold for gold in reference if gold is not None], text
 
 
 @dataclass(frozen=True)
@@ -168,6 +159,7 @@ class DrawCurve(Scoring):
         """Draw curves and points."""
         from dualign.measure.curves import curve
         from dualign.measure.links import evaluate
+        from dualign.show.dataset import systems_of
         from dualign.show.plots import curve_figure
 
         if not (self.shown.probabilities or self.model or self.shown.links):
@@ -175,11 +167,9 @@ class DrawCurve(Scoring):
                 "nothing to draw; give {probabilities=}, {model=} or {links=}, any of them repeatedly",
                 probabilities=..., model=..., links=...,
             )  # fmt: skip
-        with plain_files(self.shown, self.columns, self.computing, tell) as files:
-            scored, kept, reference = self.scored(files, tell)
-            plain: Sequence[System] = ()
-            if files.links:
-                plain = read_all(replace(files, probabilities=()), self.computing).systems
+        scored, kept, reference, text = self.scored(tell)
+        files = replace(self.shown, probabilities=())
+        plain = systems_of(files, text.pairs, text.ids, self.computing.errors) if files.links else []
         curves = {name: curve(scores, reference) for name, scores in scored.items()}
         points = {each.name: evaluate([each.links[n] for n in kept], reference) for each in plain}
         self.write(curve_figure(curves, points), tell)
@@ -205,8 +195,7 @@ class DrawCalibration(Scoring):
                 "nothing to draw; give {probabilities=} or {model=}, any of them repeatedly",
                 probabilities=..., model=...,
             )  # fmt: skip
-        with plain_files(self.shown, self.columns, self.computing, tell) as files:
-            scored, _, reference = self.scored(files, tell)
+        scored, _, reference, _ = self.scored(tell)
         found = {name: calibration(scores, reference) for name, scores in scored.items()}
         self.write(calibration_figure(found), tell)
 
@@ -334,8 +323,8 @@ class Summarize(Command):
         """Read the files, and write the page."""
         from dualign.show.summary import About, summary_page
 
-        with plain_files(self.shown, self.columns, self.computing, tell) as files:
-            dataset = read_all(files, self.computing)
+        files = self.shown
+        dataset = read_all(files, self.columns, self.computing, tell)
         system = dataset.systems[0]
         alignments = list(system.links)
         if system.cells is not None:
@@ -344,7 +333,8 @@ class Summarize(Command):
                 for each, cells in zip(alignments, system.cells, strict=True)
             ]
         links = (*files.links, *files.probabilities)[0]
-        given = {"source": files.source, "target": files.target, "links": links}
+        sides = (files.source, files.target) if self.columns is None else dataset.names
+        given = {"source": sides[0], "target": sides[1], "links": links}
         facts = {name: plain_name(named(path)[1]) for name, path in given.items() if path is not None}
         title = f"{dataset.names[0]} – {dataset.names[1]}: {system.name}"
         about = About(title, records=system.records or (), facts=facts)

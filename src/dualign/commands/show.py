@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 from dualign._core.errors import UsageError
 from dualign._core.fields import bundle, opt
 from dualign._core.files.streams import open_output, plain_name
-from dualign.commands.bundles import SHOWN, Computing, columns, output, plain_files, read_all
+from dualign.commands.bundles import SHOWN, Computing, columns, output, read_all
 from dualign.commands.command import Command
 from dualign.commands.console import Reporter
 from dualign.show.dataset import Files
@@ -47,8 +47,7 @@ class Show(Command):
     def run(self, tell: Reporter) -> None:
         """Read the files and print the pairs."""
         wanted = [1, 2, 3] if self.lines is None else _numbers(self.lines)
-        with plain_files(self.shown, self.columns, self.computing, tell) as files:
-            dataset = read_all(replace(files, ids=self.shown.ids), self.computing)
+        dataset = read_all(self.shown, self.columns, self.computing, tell)
         if self.lines is None:
             wanted = wanted[: len(dataset)]
         if max(wanted) > len(dataset):

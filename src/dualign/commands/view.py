@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dualign._core.errors import DataError, Terminated, UsageError
 from dualign._core.fields import bundle, opt
 from dualign._core.files.streams import open_output
-from dualign.commands.bundles import SHOWN, Computing, columns, model_view, plain_files, projection, read_all
+from dualign.commands.bundles import SHOWN, Computing, columns, model_view, projection, read_all
 from dualign.commands.command import Command
 from dualign.commands.console import Reporter
 from dualign.show.dataset import Files
@@ -66,8 +66,7 @@ class View(Command):
         """Write the page, or return a server of it, whose `serve_forever` is still to be called."""
         from dualign.show.viewer import content, viewer_page
 
-        with plain_files(self.shown, self.columns, self.computing, tell, self.model) as files:
-            dataset, seen = read_all(files, self.computing), None
+        dataset, seen = read_all(self.shown, self.columns, self.computing, tell, self.model), None
         if self.model is not None:
             seen = model_view(self.model, self.projection, self.computing, tell)
         if self.html is None:

@@ -33,11 +33,10 @@ _HOMES = {
     "commands.decode": "MatrixDecoder",
     "commands.dictionary": "USUAL_PROBABILITY",
     "commands.evaluate": "LinkFile PairedReport Report Words",
-    "commands.plain_text": "PlainText",
     "commands.serve": "Server",
     "commands.transfer": "TagSettings",
     "commands.tuning": "tune",
-    "jobs.functions": "plain_text",
+    "jobs.functions": "PlainText plain_text",
     "jobs.records": "AnnotatedFiles DictionaryText Directions LinkedText Own ParallelText PhraseAnswer Run "
     "Synthetic TableText",
     "phrase.word_entries": "CutOffs",

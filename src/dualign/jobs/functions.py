@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 from importlib import import_module
 from inspect import Parameter, Signature
 from typing import Any, NamedTuple
 
+from dualign._core.errors import DataError, explaining
 from dualign._core.fields import settings
-from dualign.commands.bundles import Computing
+from dualign._core.files.atomic import temporary_folder
+from dualign.commands.bundles import Computing, cutting_of_model
 from dualign.commands.command import Command
-from dualign.commands.plain_text import PlainText
-from dualign.commands.plain_text import plain_text as plain_text_of
 from dualign.jobs.records import SILENT, Run, attributes_of, options_of
-from dualign.text.blocks import TextFiles
+from dualign.text.blocks import TextFiles, read_blocks
+from dualign.text.numbering import LINES
+from dualign.text.tokenizing import PLAIN
 
 jobs: Any = import_module("dualign.jobs")
 
@@ -117,6 +120,17 @@ def _parameters(
     yield Parameter("run", Parameter.KEYWORD_ONLY, default=SILENT, annotation="Run")
 
 
+class PlainText(NamedTuple):
+    """Files of lines: both sides, or one with both; the ids of the pairs, if they have any."""
+
+    source: str
+    target: str | None = None
+    ids: str | None = None
+    copied: bool = False
+    """Whether these are copies that go when the block ends."""
+
+
+@contextmanager
 def plain_text(
     source: str,
     target: str | None = None,
@@ -124,11 +138,30 @@ def plain_text(
     columns: str | None = None,
     model: str | None = None,
     run: Run = SILENT,
-) -> AbstractContextManager[PlainText]:
+) -> Iterator[PlainText]:
     """Give the text of one or two files as plain files; those that are plain already stay.
 
     A copy is made of a table with `columns`, and of text for a `model` whose own text was cut by a tokeniser,
     which is cut in the same way.
     """
-    text = TextFiles(source, target, columns, errors=run.errors)
-    return plain_text_of(text, model, run.scratch, run.reporter)
+    cutting = cutting_of_model(model, run.reporter)
+    text = TextFiles(source, target, columns, errors=run.errors, cutting=cutting)
+    if columns is None and cutting == PLAIN:
+        yield PlainText(source, target)
+        return
+    with temporary_folder(run.scratch) as folder:
+        places = [os.path.join(folder, name) for name in ("source", "target", "ids")[: 2 + text.has_ids]]
+        with explaining(folder, "write"), ExitStack() as stack:
+            streams = [stack.enter_context(open(place, "wb")) for place in places]
+            for block in read_blocks(text, LINES):
+                sides = (block.source, block.target or b"") if cutting == PLAIN else block.tokens()
+                ids = "".join(f"{id}\n" for id in block.ids).encode()
+                for stream, lines in zip(streams, (*sides, ids), strict=False):
+                    stream.write(lines)
+        try:
+            yield PlainText(places[0], places[1], places[2] if text.has_ids else None, copied=True)
+        except DataError as error:  # about what was copied, not about a copy
+            told, names = str(error), text.files * (1 + (target is None))
+            for place, name, side in zip(places, names, (" (source)", " (target)"), strict=False):
+                told = told.replace(place, name + side * (target is None))
+            raise DataError(told) from None

@@ -24,9 +24,10 @@ from dualign.text.reports import read_records, record_of
 from dualign.text.utf8 import read_lines
 
 if TYPE_CHECKING:
-    from dualign.text.blocks import Pair
+    from dualign.text.blocks import Pair, TextFiles
 
 _SOURCE, _TARGET = itemgetter(0), itemgetter(1)
+_LINES = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,25 +95,41 @@ class Dataset:
         return len(self.pairs)
 
 
-def read_dataset(files: Files, errors: str = "strict") -> Dataset:
-    """Read and check all files; raises `DataError` naming file, line and remedy."""
-    from dualign.text.blocks import read_pairs
+def read_dataset(files: Files, errors: str = "strict", text: TextFiles | None = None) -> Dataset:
+    """Read and check all files; raises `DataError` naming file, line and remedy.
 
-    pairs = list(read_pairs(files.source, files.target, errors=errors))
+    `text`: how the text is read, where that is a table, or cut by a tokeniser; it then has no name.
+    """
+    from dualign.text.blocks import TextFiles, read_blocks
+    from dualign.text.tokenizing import PLAIN
+
+    text = text or TextFiles(files.source, files.target, errors=errors)
+    pairs: list[Pair] = []
+    ids: list[str] | None = [] if text.has_ids else None
+    for block in read_blocks(text, _LINES):
+        pairs += block.pairs()
+        if ids is not None:
+            ids += block.ids
     if not pairs:
         raise DataError(f"{files.source}: no sentence pair, nothing to show; was it written to the end?")
-    systems = list(_systems(files, pairs, errors))
-    ids = None
-    if files.ids is not None:
+    if ids is None and files.ids is not None:
         ids = list(read_lines(files.ids, errors))
         same_length((files.ids, len(ids)), ("the text", len(pairs)), remedy="give the id of each pair")
+    systems = systems_of(files, pairs, ids, errors)
+    known: Sequence[str | None] = ids or [each.id for system in systems[:1] for each in system.links]
+    gold = None if files.gold is None else _read_gold(files, files.gold, pairs, known, errors)
+    is_plain = text.columns is None and text.cutting == PLAIN
+    named = base_name(files.source), base_name(files.target or files.source)
+    return Dataset(pairs, systems, gold, named if is_plain else ("source", "target"), ids)
+
+
+def systems_of(files: Files, pairs: Sequence[Pair], ids: Sequence[str] | None, errors: str) -> list[System]:
+    """Read the links of every system, with their probabilities and reports; all have the ids of the text."""
+    systems = list(_systems(files, pairs, errors))
     known: Sequence[str | None] = ids or [each.id for system in systems[:1] for each in system.links]
     for system in systems:
         same_ids(("the text", known), (system.name, [each.id for each in system.links]))
-    gold = None if files.gold is None else _read_gold(files, files.gold, pairs, known, errors)
-    return Dataset(
-        pairs, systems, gold, (base_name(files.source), base_name(files.target or files.source)), ids
-    )
+    return systems
 
 
 def _systems(files: Files, pairs: Sequence[Pair], errors: str) -> Iterator[System]:

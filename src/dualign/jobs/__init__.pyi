@@ -12,10 +12,10 @@ from dualign.commands.evaluate import LinkFile as LinkFile
 from dualign.commands.evaluate import PairedReport as PairedReport
 from dualign.commands.evaluate import Report as Report
 from dualign.commands.evaluate import Words as Words
-from dualign.commands.plain_text import PlainText as PlainText
 from dualign.commands.serve import Server as Server
 from dualign.commands.transfer import TagSettings as TagSettings
 from dualign.commands.tuning import tune as tune
+from dualign.jobs.functions import PlainText as PlainText
 from dualign.jobs.functions import plain_text as plain_text
 from dualign.jobs.records import AnnotatedFiles as AnnotatedFiles
 from dualign.jobs.records import DictionaryText as DictionaryText

@@ -220,7 +220,7 @@ class Align(Command):
         self._prepare(None, crew, tell)
         trainer = Trainer(computing, crew, self.evidence, self.tuning, tell)
         learnt = trainer.learn(text, self.options, outputs.positions)
-        text = replace(text, cutting=learnt.aligner.cutting)
+        text = _cut(text, learnt.aligner)
         source = text if outputs.reads_lines else learnt.text
         if (threads := learnt.aligner.threads) > 1:
             threads = trainer.workspace.at_once(threads, CHUNK_MEMORY)
@@ -241,13 +241,13 @@ class Align(Command):
             workspace = computing.workspace()
             workspace.reserve(sum(array.nbytes for array in aligner.model.lexicon))
             threads = workspace.at_once(threads, CHUNK_MEMORY)
-        text = replace(text, cutting=aligner.cutting)
+        text = _cut(text, aligner)
         if outputs.at_once:
             aligner.threads = threads = 1  # several would read ahead, and so wait for lines before answering
             aligner.card = None
         else:
             computing.note_device(aligner, aligner.constraints, tell, learns=False)
-        end = Position(0, text.size)
+        end = Position(0, 0 if tell.is_quiet else text.size)
         source = self._tuned(aligner, text, tell) if self.tuning.is_wanted else text
         return _Work(aligner, text, source, end, threads)
 
@@ -283,7 +283,7 @@ class Align(Command):
         if outputs.model or outputs.page or (pairs and outputs.posteriors):
             raise error
         aligner = Aligner(**self.computing.aligner_keywords(), **self.options)
-        text = replace(text, cutting=aligner.cutting)
+        text = _cut(text, aligner)
         empty = (
             f"all {pairs} lines of the output are empty" if pairs > 1 else "the line of the output is empty"
         )
@@ -335,6 +335,12 @@ class Align(Command):
             if not done.is_complete:
                 write_pieces(pieces(done.place), done, done.counts, tell, work.end)
         return done.counts
+
+
+def _cut(text: TextFiles, aligner: Aligner) -> TextFiles:
+    """Return a text that is cut into tokens as the aligner's."""
+    cutting = aligner.cutting
+    return text if text.cutting == cutting else replace(text, cutting=cutting)
 
 
 class _Work(NamedTuple):

@@ -71,7 +71,6 @@ class Placed(NamedTuple):
     offsets: Array
 
 
-@phase("reading")
 def encode_text(
     text: TextFiles,
     blocks: Iterable[TextBlock],
@@ -92,22 +91,23 @@ def encode_text(
     def number(block: TextBlock) -> list[NumberedBlock]:
         return [number_block(lines, ascii=ascii) for lines in block.tokens()]
 
-    numbers = ordered_map(timed("reading", number), blocks, threads)
-    if threads == 1:
-        for block in numbers:
-            for side, part in zip(sides, block, strict=True):
-                renumber_block(*side.place(part))
-    else:
-        with ThreadPoolExecutor(1) as left, ThreadPoolExecutor(1) as right:
-            both = zip((left, right), sides, strict=True)
-            place = [partial(thread.submit, timed("reading", side.place)) for thread, side in both]
-            coming = (place[n](part) for block in numbers for n, part in enumerate(block))
-            renumber = timed("reading", renumber_block)
-            for _ in ordered_map(lambda placed: renumber(*placed.result()), coming, threads):
-                pass
-    (source, source_words), (target, target_words) = (side.finished(threads) for side in sides)
-    found = Numbered(source, target, source_words, target_words)
-    return found.lowered(threads, workspace, in_place=True) if lowercase else found
+    with phase("reading"):
+        numbers = ordered_map(timed("reading", number), blocks, threads)
+        if threads == 1:
+            for block in numbers:
+                for side, part in zip(sides, block, strict=True):
+                    renumber_block(*side.place(part))
+        else:
+            with ThreadPoolExecutor(1) as left, ThreadPoolExecutor(1) as right:
+                both = zip((left, right), sides, strict=True)
+                place = [partial(thread.submit, timed("reading", side.place)) for thread, side in both]
+                coming = (place[n](part) for block in numbers for n, part in enumerate(block))
+                renumber = timed("reading", renumber_block)
+                for _ in ordered_map(lambda placed: renumber(*placed.result()), coming, threads):
+                    pass
+        (source, source_words), (target, target_words) = (side.finished(threads) for side in sides)
+        found = Numbered(source, target, source_words, target_words)
+        return found.lowered(threads, workspace, in_place=True) if lowercase else found
 
 
 def _expected(text: TextFiles) -> tuple[int, int]:

@@ -160,16 +160,15 @@ class ShardReporter(Reporter):
 
     def __init__(self) -> None:
         super().__init__()
-        self.notes: list[tuple[str, dict[str, Any]]] = []
-        self.warnings: list[tuple[str, dict[str, Any]]] = []
+        self.told: list[tuple[str, str, dict[str, Any]]] = []
 
     def note(self, template: str, **values: Any) -> None:
         """Keep a note."""
-        self.notes.append((template, values))
+        self.told.append(("note", template, values))
 
     def warn(self, template: str, **values: Any) -> None:
         """Keep a warning."""
-        self.warnings.append((template, values))
+        self.told.append(("warn", template, values))
 
 
 def align_shard(
@@ -191,17 +190,14 @@ def align_shard(
         for n, part in enumerate(zip(*(piece.contents for piece in done), strict=True))
     }
     # A text that was learnt from was looked at before.
-    told = {"notes": [], "warnings": []} if learnt else {"notes": tell.notes, "warnings": tell.warnings}
-    return {"counts": list(counts), **told}, arrays
+    return {"counts": list(counts), "told": [] if learnt else tell.told}, arrays
 
 
 def pieces_of(tasks: Iterable[Task], tell: Reporter) -> Iterator[Piece]:
     """What is written about each shard, in order."""
     for task in tasks:
         header, arrays = made(task.path)
-        for template, values in header["notes"]:
-            tell.note(template, **values)
-        for template, values in header["warnings"]:
-            tell.warn(template, **values)
+        for kind, template, values in header["told"]:
+            getattr(tell, kind)(template, **values)
         contents = tuple(arrays[f"stream_{n}"].tobytes() for n in range(len(arrays)))
         yield Piece(Position(), contents, PairTotals(*header["counts"]), None)

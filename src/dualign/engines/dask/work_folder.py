@@ -26,7 +26,7 @@ Others = TypeVarTuple("Others")
 Result = TypeVar("Result")
 
 
-PROTOCOL = 3
+PROTOCOL = 4
 """Changes whenever files of the same name have another content than before."""
 
 

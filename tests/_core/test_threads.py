@@ -97,6 +97,27 @@ def test_an_error_reaches_the_caller_and_ends_all_threads(threads, where):
     assert threading.active_count() == before
 
 
+def test_no_more_threads_are_started_than_there_is_work_for(monkeypatch):
+    started = 0
+    start = threading.Thread.start
+
+    def counted(thread: threading.Thread) -> None:
+        nonlocal started
+        started += 1
+        start(thread)
+
+    def work(number: int) -> Work[int]:
+        yield Stage([lambda: time.sleep(0.001)] * 2)
+        return number
+
+    monkeypatch.setattr(threading.Thread, "start", counted)
+    assert list(in_stages(map(work, range(3)), 50, 2)) == [0, 1, 2]
+    assert started <= 5  # two works of two tasks at a time, and one that looks for more
+    started = 0
+    assert list(ordered_map(str, range(3), 50)) == ["0", "1", "2"]
+    assert started <= 3
+
+
 def test_a_caller_that_stops_early_leaves_no_threads():
     before = threading.active_count()
 

@@ -145,18 +145,12 @@ def in_stages(works: Iterable[Work[R]], threads: int, ahead: int) -> Iterator[R]
     if threads == 1:
         yield from map(_run, works)
         return
-    runner: StageRunner[R] = StageRunner(iter(works), ahead)
-    numbers = count()
-    members = [Thread(target=runner.work, args=(numbers,), daemon=True) for _ in range(threads)]
+    runner: StageRunner[R] = StageRunner(iter(works), threads, ahead)
     try:
-        for member in members:
-            member.start()
+        runner.start_thread()
         yield from runner.results()
     finally:
         runner.stop()
-        for member in members:
-            if member.ident is not None:  # it was started
-                member.join()
 
 
 def _run(work: Work[R]) -> R:
@@ -194,18 +188,27 @@ class RunningWork(Generic[R]):
 
 
 class StageRunner(Generic[R]):
-    """Threads that share the works under way."""
+    """Threads that share the works under way; one more is started when there is something to do for it."""
 
-    def __init__(self, works: Iterator[Work[R]], ahead: int) -> None:
-        self.works, self.ahead = works, ahead
+    def __init__(self, works: Iterator[Work[R]], threads: int, ahead: int) -> None:
+        self.works, self.most, self.ahead = works, threads, ahead
+        self.threads: list[Thread] = []
+        self.waiting = 0
+        self.numbers = count()
         self.under_way: deque[RunningWork[R]] = deque()
         self.change = Condition()
         self.exhausted = self.stopped = False
         self.error: BaseException | None = None
 
-    def work(self, numbers: Iterator[int]) -> None:
+    def start_thread(self) -> None:
+        """Have one more thread take tasks."""
+        thread = Thread(target=self.work, daemon=True)
+        thread.start()
+        self.threads.append(thread)
+
+    def work(self) -> None:
         """Take tasks until there are no more."""
-        _choose_processor(numbers)
+        _choose_processor(self.numbers)
         try:
             while (taken := self._take()) is not None:
                 work, task = taken
@@ -216,10 +219,13 @@ class StageRunner(Generic[R]):
                     with self.change:
                         work.busy -= 1
         except BaseException as error:
-            with self.change:
-                self.error = self.error or error
-                self.stopped = True
-                self.change.notify_all()
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        with self.change:
+            self.error = self.error or error
+            self.stopped = True
+            self.change.notify_all()
 
     def _resume(self, work: RunningWork[R]) -> None:
         tasks = work.advance()
@@ -237,12 +243,20 @@ class StageRunner(Generic[R]):
             while not self.stopped:
                 if (found := self._find()) is not None:
                     found[0].busy += 1
+                    if not self.waiting and len(self.threads) < self.most and self._has_more():
+                        self.start_thread()
                     return found
                 if self.exhausted and not self.under_way:
                     return None
+                self.waiting += 1
                 self.change.wait()
+                self.waiting -= 1
                 _take_place()
         return None
+
+    def _has_more(self) -> bool:
+        may_begin = len(self.under_way) < self.ahead and not self.exhausted
+        return may_begin or any(work.tasks for work in self.under_way)
 
     def _find(self) -> tuple[RunningWork[R], Callable[[], object] | None] | None:
         before = True  # whether all works before have had their stage in turn
@@ -253,7 +267,11 @@ class StageRunner(Generic[R]):
                 return work, None
             before = before and work.passed
         if len(self.under_way) < self.ahead and not self.exhausted:
-            new = next(self.works, None)
+            try:
+                new = next(self.works, None)
+            except BaseException as error:
+                self._fail(error)  # before another thread takes the works for exhausted
+                raise
             if new is not None:
                 self.under_way.append(RunningWork(new))
                 return self.under_way[-1], None
@@ -276,10 +294,12 @@ class StageRunner(Generic[R]):
             yield work.result
 
     def stop(self) -> None:
-        """Let every thread end after its present task."""
+        """Let every thread end after its present task, and wait for it."""
         with self.change:
             self.stopped = True
             self.change.notify_all()
+        for thread in self.threads:
+            thread.join()
 
 
 def prefetched(items: Iterator[J]) -> Generator[J, None, None]:

@@ -210,6 +210,7 @@ def test_who_takes_nothing_is_cut_off(server, monkeypatch):
     monkeypatch.setattr(web_site, "PATIENCE", 0.2)
     with connect(server, room=4096) as client:
         client.sendall(f"GET / HTTP/1.1\r\n{host_of(server)}\r\n\r\n".encode() * 20)
+        assert client.recv(1) == b"H"
         deadline = time.monotonic() + 20
         while server._connections and time.monotonic() < deadline:
             time.sleep(0.02)

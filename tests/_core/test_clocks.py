@@ -9,7 +9,7 @@ import pytest
 
 from dualign import UsageError
 from dualign._core import progress as clocks
-from dualign._core.progress import Clock, Pace, alarm, check_time_limit
+from dualign._core.progress import Alarm, Clock, Pace, check_time_limit
 
 
 @pytest.fixture
@@ -51,8 +51,8 @@ def test_a_limit_of_more_than_a_life_is_none(limit):
     check_time_limit(limit)
     clock = Clock(limit)
     assert clock.left == inf
-    with alarm(clock) as flag:
-        assert not flag.any()
+    with Alarm(clock).set() as alarm:
+        assert not alarm.flag.any()
 
 
 @pytest.mark.parametrize("limit", [0, -1.0, nan, "1", [1.0], 1j])

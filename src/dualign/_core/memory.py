@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from fractions import Fraction
 from functools import cache
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -128,11 +129,16 @@ def _change(parameter: int, value: int) -> None:
         ctypes.CDLL(None).mallopt(parameter, value)
 
 
-def as_bytes(size: str) -> int:
-    """A size such as `4G`, `500M` or `1.5GiB` in bytes; units are powers of 1024."""
+def as_bytes(size: str | int, name: str = "memory") -> int:
+    """Bytes of a size such as `4G`, `500M` or `1.5GiB`, in powers of 1024, that the option `name` has."""
+    values: dict[str, Any] = {name: size, "size": size}
+    if not isinstance(size, str):
+        if isinstance(size, bool) or not hasattr(size, "__index__"):
+            raise UsageError(f"{{{name}=}} must be a number of bytes, or a size such as 4G", **values)
+        return index(size)
     match = _SIZE.fullmatch(size)
     if match is None:
-        raise UsageError(f"{size!r} is not a size; write it as 4G or 500M")
+        raise UsageError(f"{{{name}=}}: {{size!r}} is not a size; write it as 4G or 500M", **values)
     return int(Fraction(match[1]) * _UNITS[match[2].upper()])
 
 

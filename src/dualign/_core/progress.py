@@ -77,12 +77,13 @@ class Alarm:
         self._clock = clock
         self._timer: Timer | None = None
 
-    def set(self) -> None:
+    def set(self) -> Alarm:
         """Raise the flag at the limit, if there is one."""
         if self._timer is None and self._clock.limit is not None:
             self._timer = Timer(max(0.0, self._clock.left), self.flag.fill, (1,))
             self._timer.daemon = True
             self._timer.start()
+        return self
 
     def __enter__(self) -> Alarm:
         return self
@@ -90,14 +91,6 @@ class Alarm:
     def __exit__(self, *_: object) -> None:
         if self._timer is not None:
             self._timer.cancel()
-
-
-@contextmanager
-def alarm(clock: Clock) -> Iterator[Array]:
-    """The flag of an alarm that is set."""
-    with Alarm(clock) as result:
-        result.set()
-        yield result.flag
 
 
 class Pace:

@@ -390,16 +390,10 @@ class Computing(OptionRecord):
         from dualign._core.memory import Workspace, as_bytes, return_memory
         from dualign._core.threads import available
 
-        memory = self.memory
-        if memory is not None:
+        memory = None
+        if self.memory is not None:
             return_memory()
-        if isinstance(memory, str):
-            try:
-                memory = as_bytes(memory)
-            except UsageError as error:
-                raise UsageError("{memory=}: {error}", memory=memory, error=error) from None
-        if memory is not None and (isinstance(memory, bool) or not hasattr(memory, "__index__")):
-            raise UsageError("{memory=} must be a number of bytes, or a size such as 4G", memory=memory)
+            memory = as_bytes(self.memory)
         return Workspace(memory, self.scratch, available(self.threads))
 
     def check(self) -> None:

@@ -71,10 +71,9 @@ class ExtractPhrases(Command):
 
     def run(self, tell: Reporter) -> Built:
         """Write the table; return how much it holds."""
-        from dualign._core.threads import available
         from dualign.commands.warming import compile_kernels
         from dualign.engines.dask.mapping import spread
-        from dualign.phrase.phrase_tables import Tables, on_threads, write_tables
+        from dualign.phrase.phrase_tables import build_table
         from dualign.text.blocks import read_pairs
         from dualign.text.link_formats import read_links
 
@@ -86,13 +85,15 @@ class ExtractPhrases(Command):
             links = read_links(self.links, self.format, computing.errors)
             name = text.source if text.target is None else f"{text.source} with {text.target}"
             linked = in_step((name, pairs), (self.links, links), remedy="give the links of this text")
-            built = write_tables(
+            built = build_table(
                 tell.counted(linked, "read"),
-                Tables(self.output, self.reordering, self.dictionary),
-                self.max_length,
-                on_threads(available(computing.threads)) if crew is None else partial(spread, crew),
-                f"{self.links}, line",
-                computing.scratch,
+                self.output,
+                max_length=self.max_length,
+                reordering=self.reordering,
+                dictionary=self.dictionary,
+                threads=computing.threads if crew is None else partial(spread, crew),
+                place=f"{self.links}, line",
+                scratch=computing.scratch,
             )
         tell.note(
             f"{number_of(built.phrase_pairs, 'phrase pairs')}, {built.instances:,} times in all, of "

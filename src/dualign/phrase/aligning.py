@@ -20,7 +20,7 @@ from dualign._core.arrays import Array
 from dualign._core.certified import Certified
 from dualign._core.errors import Infeasible, UsageError
 from dualign._core.fields import check_value
-from dualign._core.progress import Clock, alarm, check_time_limit
+from dualign._core.progress import Alarm, Clock, check_time_limit
 from dualign._search.certificate import PRECISION, certify, scale_of
 from dualign._search.dual import OpenParts
 from dualign._search.highs import Program, fits
@@ -79,8 +79,8 @@ def align_pair(
     check_time_limit(time_limit)
     clock = Clock(time_limit)
     scale = scale_of(float(np.abs(pair.weights).max(initial=0.0)))
-    with alarm(clock) as stop:
-        found = _found(pair._replace(weights=pair.weights * scale), method, clock, stop, states)
+    with Alarm(clock).set() as alarm:
+        found = _found(pair._replace(weights=pair.weights * scale), method, clock, alarm.flag, states)
     bound = found.bound / scale
     if found.links is None:
         if bound == -math.inf:
@@ -103,8 +103,8 @@ def _found(pair: WeightedPair, method: str, clock: Clock, stop: Array, states: i
     first, known = None, -math.inf
     if clock.limit is not None:
         part = Clock(GREEDY_SHARE * clock.limit)
-        with alarm(part) as enough:
-            first = climb(pair, part, enough)
+        with Alarm(part).set() as enough:
+            first = climb(pair, part, enough.flag)
         if clock.is_over or (first.links is None and first.bound == -math.inf):
             return first
         known = pair.score(first.links)
@@ -144,9 +144,9 @@ def decide(
         raise UsageError("threshold is not a number")
     check_time_limit(time_limit)
     clock, least = Clock(time_limit), threshold - tolerance_of(pair)
-    with alarm(clock) as stop:
+    with Alarm(clock).set() as alarm:
         # Alignments that score less do not matter.
-        found = _exact(pair, clock, stop, STATES, enough=least, known=least)
+        found = _exact(pair, clock, alarm.flag, STATES, enough=least, known=least)
     if found.links is not None or not found.open:
         return found.links is not None and pair.score(found.links) >= least
     raise UsageError("{time_limit=} was too short to decide; allow more", time_limit=time_limit)

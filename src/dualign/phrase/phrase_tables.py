@@ -45,14 +45,6 @@ Spread = Callable[..., Iterable[Sequence[Array]]]
 """`spread(name, function, items, *settings)`: arrays `function(item, *settings)` of each item, in order."""
 
 
-class Tables(NamedTuple):
-    """The files to write: a phrase table, perhaps a reordering table and a dictionary."""
-
-    table: str
-    reordering: str | None = None
-    dictionary: str | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Built:
     """What went into a table."""
@@ -71,49 +63,24 @@ def build_table(
     max_length: int = 7,
     reordering: FilePath | None = None,
     dictionary: FilePath | None = None,
-    threads: int | None = None,
+    threads: int | Spread | None = None,
     place: str = "pair",
     scratch: FilePath | None = None,
 ) -> Built:
     """Extract phrase pairs from sentence pairs with links, and write the phrase table `table`.
 
     Also writes, where wanted, the reordering table `reordering` and the dictionary `dictionary`.s2t, .t2s.
-    `place` begins the message about a link outside its pair; `scratch` is the folder for scratch files.
+    The work is done by that many threads, or by a `Spread`. `place` begins the message about a link outside
+    its pair; `scratch` is the folder for scratch files.
     """
-    spread = on_threads(available(threads))
-    given = (None if path is None else os.fspath(path) for path in (reordering, dictionary, scratch))
-    reordering, dictionary, scratch = given
-    files = Tables(os.fspath(table), reordering, dictionary)
-    return write_tables(pairs, files, max_length, spread, place, scratch)
-
-
-def on_threads(threads: int) -> Spread:
-    """Work on chunks with threads of this process."""
-
-    def spread(
-        name: str, function: Callable[..., Sequence[Array]], items: Iterable[Any], *settings: Any
-    ) -> Iterator[Sequence[Array]]:
-        return ordered_map(lambda item: function(item, *settings), items, threads)
-
-    return spread
-
-
-def write_tables(
-    pairs: Iterable[tuple[Pair, Alignment]],
-    files: Tables,
-    max_length: int,
-    spread: Spread,
-    place: str,
-    scratch: str | None,
-) -> Built:
-    """`build_table`, with whatever does the work on chunks."""
     check_value("max_length", max_length, least=1, most=LONGEST)
-    table, reordering, dictionary = files
+    spread = threads if callable(threads) else on_threads(available(threads))
+    scratch = None if scratch is None else os.fspath(scratch)
     with ExitStack() as outputs:
         # Opened first: a place that cannot be written to is an error before the work, not after it.
-        written = [table] if reordering is None else [table, reordering]
-        streams = [(path, outputs.enter_context(open_binary_output(path, packed=True))) for path in written]
-        words = [] if dictionary is None else [f"{dictionary}.s2t", f"{dictionary}.t2s"]
+        written = [os.fspath(path) for path in (table, reordering) if path is not None]
+        streams = [outputs.enter_context(open_binary_output(path, packed=True)) for path in written]
+        words = [] if dictionary is None else [f"{os.fspath(dictionary)}.{way}" for way in ("s2t", "t2s")]
         dictionaries = [outputs.enter_context(open_output(path)) for path in words]
         corpus = _Corpus(scratch, pairs, place)
         layout = corpus.layout(max_length)
@@ -125,9 +92,20 @@ def write_tables(
         scoring = _Scoring(layout, corpus.dictionary, (words_of(corpus.words[0]), words_of(corpus.words[1])))
         endings = [f"table{os.path.splitext(path)[1]}" for path in written]
         for parts in spread("score", _lines, merged.chunks(), scoring, endings):
-            for part, (_, stream) in zip(parts, streams, strict=True):
+            for part, stream in zip(parts, streams, strict=True):
                 stream.write(part.data)
     return Built(corpus.pairs, merged.rows, merged.instances)
+
+
+def on_threads(threads: int) -> Spread:
+    """Work on chunks with threads of this process."""
+
+    def spread(
+        name: str, function: Callable[..., Sequence[Array]], items: Iterable[Any], *settings: Any
+    ) -> Iterator[Sequence[Array]]:
+        return ordered_map(lambda item: function(item, *settings), items, threads)
+
+    return spread
 
 
 def _extracted(chunk: EncodedPhrases, layout: Layout) -> list[Array]:

@@ -129,19 +129,13 @@ def card_of(device: str, memory: str | int | None = None) -> Card | None:
     """The card that `device` names: none for `cpu`; for `auto` none if there is none that can be used."""
     if device not in DEVICES:
         raise UsageError("{device=} is not one of {choices}", device=device, choices=", ".join(DEVICES))
-    if isinstance(memory, str):
-        try:
-            memory = as_bytes(memory)
-        except UsageError as error:
-            raise UsageError("{device_memory=}: {error}", device_memory=memory, error=error) from None
-    if memory is not None and (isinstance(memory, bool) or memory <= 0):
-        raise UsageError(
-            "{device_memory=} must be a number of bytes, or a size such as 8G", device_memory=memory
-        )
+    limit = None if memory is None else as_bytes(memory, "device_memory")
+    if limit is not None and limit <= 0:
+        raise UsageError("{device_memory=} must be more than nothing", device_memory=memory)
     if device == "cpu":
         return None
     try:
-        return Card(memory, needed=device == "cuda")
+        return Card(limit, needed=device == "cuda")
     except DeviceError as error:
         if device == "cuda":
             raise

@@ -11,7 +11,7 @@ import numpy as np
 from dualign._core.certified import Certified, Stage
 from dualign._core.errors import UsageError
 from dualign._core.fields import check_value
-from dualign._core.progress import Clock, alarm, check_time_limit
+from dualign._core.progress import Alarm, Clock, check_time_limit
 from dualign._search.certificate import PRECISION, certify
 from dualign.text.arpa import Arpa, Grams
 from dualign.translate.forest.hypergraph import MOST_EDGES, Derivation, Hypergraph, too_long
@@ -195,8 +195,8 @@ def _cube(
 def _exhaustive(
     problem: ForestProblem, incumbents: Incumbents, clock: Clock, trace: list[Stage], beam: int
 ) -> tuple[float, bool]:
-    with alarm(clock) as stop:
-        trees = complete(problem, affordable(clock), stop)
+    with Alarm(clock).set() as alarm:
+        trees = complete(problem, affordable(clock), alarm.flag)
     if trees is None:
         return _cube(problem, incumbents, clock, trace, beam)
     incumbents.offer(trees.best(incumbents.k))

@@ -235,8 +235,7 @@ class KernelCache:
         """The compiled kernel, or None if it has to be compiled, whatever is wrong with the cache."""
         # Numba would first import its implementation of all of NumPy, 0.4 to 0.7 s at every start of the
         # program. Machine code needs none of it but the memory allocator; if not, all of it is loaded.
-        allocator = import_module("numba.core.runtime").rtsys
-        for prepare in (allocator.initialize, lambda context: context.refresh()):
+        for prepare in (_start_allocator, lambda context: context.refresh()):
             try:
                 path = self.path(signature, target_context.codegen())
                 digest, data = (content := path.read_bytes())[:32], content[32:]
@@ -285,6 +284,10 @@ def _without_bitcode(library: Any, symbol: str) -> Any:
     name, kind, (machine_code, _) = library
     module = import_module("llvmlite.binding").parse_assembly(f'define void @"{symbol}"() {{ ret void }}')
     return name, kind, (machine_code, module.as_bitcode())
+
+
+def _start_allocator(target_context: Any) -> None:
+    import_module("numba.core.runtime").rtsys.initialize(target_context)
 
 
 @cache

@@ -9,7 +9,6 @@ it. The command line prints the message alone; it never shows a traceback for th
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -101,44 +100,3 @@ def refusing(
     except kinds as error:
         cause = getattr(error, "strerror", None) or str(error)
         raise by(what, place=place, cause=cause, **values) from None
-
-
-@contextmanager
-def explaining(
-    name: str, action: str, by: type[DualignError] = DataError, missing: str = ""
-) -> Iterator[None]:
-    """Turn an operating system's error into one that says what to do; `action` is `read` or `write`.
-
-    `missing` is what to say of a file that is not there.
-    """
-    try:
-        yield
-    except (BrokenPipeError, DualignError):
-        raise
-    except OSError as error:
-        raise by(_reason(error, name, action, missing), place=name) from None
-    except ValueError as error:
-        # `open` raises it for a NUL, or a character that the file system cannot encode, in the name.
-        raise by(f"cannot {action}: {error}", place=repr(name)) from None
-
-
-def _reason(error: OSError, name: str, action: str, missing: str) -> str:
-    """Say why something cannot be read, or written, and what to do."""
-    writing, folder = action == "write", os.path.dirname(os.path.realpath(name))
-    if writing and not os.path.isdir(folder):
-        return f"there is no folder {folder} to write to; make it first"
-    if isinstance(error, FileNotFoundError) and not writing:
-        return missing or f"no such file; check the path (seen from {_here()})"
-    if isinstance(error, IsADirectoryError):
-        return f"is a directory; name a file{' to write' if writing else ''}"
-    if isinstance(error, PermissionError):
-        what = "it and its directory" if writing else "it"
-        return f"no permission to {action}; check the rights on {what} (ls -ld)"
-    return f"cannot {action}: {error.strerror or error}"
-
-
-def _here() -> str:
-    try:
-        return os.getcwd()
-    except OSError:
-        return "a directory that no longer exists"

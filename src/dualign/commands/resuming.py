@@ -17,8 +17,8 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from dualign._core import release
-from dualign._core.errors import DataError, UsageError, explaining
-from dualign._core.files.atomic import FileLocked, PartFile, part_of
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.atomic import FileLocked, PartFile, explaining, part_of
 from dualign._core.files.streams import is_regular, open_binary_output, pack
 from dualign._core.progress import Clock
 from dualign.commands.bundles import Outputs

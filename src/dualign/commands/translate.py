@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dualign._core.errors import DataError, UsageError, explaining
+from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import arg, bundle, opt
+from dualign._core.files.atomic import explaining
 from dualign._core.files.streams import open_output
 from dualign._core.progress import Clock
 from dualign.commands.bundles import Computing, output, report_file

@@ -10,9 +10,9 @@ from importlib import import_module
 from inspect import Parameter, Signature
 from typing import Any, NamedTuple
 
-from dualign._core.errors import DataError, explaining
+from dualign._core.errors import DataError
 from dualign._core.fields import settings
-from dualign._core.files.atomic import temporary_folder
+from dualign._core.files.atomic import explaining, temporary_folder
 from dualign.commands.bundles import Computing, cutting_of_model
 from dualign.commands.command import Command
 from dualign.jobs.records import SILENT, Run, attributes_of, options_of

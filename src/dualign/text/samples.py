@@ -37,8 +37,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dualign._core.errors import DataError, UsageError, explaining
+from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import check_value
+from dualign._core.files.atomic import explaining
 from dualign._core.files.streams import FilePath, open_binary_output
 from dualign.text.formats.pharaoh import parse_pharaoh
 from dualign.text.links import Alignment

@@ -18,7 +18,8 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import UsageError, explaining, refusing
+from dualign._core.errors import UsageError, refusing
+from dualign._core.files.atomic import explaining
 from dualign.text.blocks import LineReader
 
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}

@@ -26,8 +26,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError, explaining, refusing
+from dualign._core.errors import DataError, refusing
 from dualign._core.fields import check_value
+from dualign._core.files.atomic import explaining
 from dualign._core.files.streams import FilePath
 from dualign.text.tables import parse_json
 from dualign.text.utf8 import parsed, read_lines

@@ -19,8 +19,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
 from dualign._core.certified import Certified
-from dualign._core.errors import DataError, ModelError, UsageError, explaining
-from dualign._core.files.atomic import is_temporary
+from dualign._core.errors import DataError, ModelError, UsageError
+from dualign._core.files.atomic import explaining, is_temporary
 from dualign._core.files.streams import FilePath, open_input, open_output
 from dualign._core.threads import available
 from dualign.text.blocks import Pair

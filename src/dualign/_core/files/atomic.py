@@ -1,4 +1,5 @@
-"""Files that get their names when they are whole: temporary ones, and those that several runs write.
+"""Files that get their names when they are whole: temporary ones, and those that several runs write; and what
+to do where the system refuses a file.
 
 A process that is killed cannot remove the temporary files and folders it has made. So each is locked while
 its process lives; whoever makes the next one in the same folder removes those that nobody holds. Where the
@@ -18,7 +19,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import IO, Any
 
-from dualign._core.errors import DataError, explaining
+from dualign._core.errors import DataError, DualignError
 
 try:
     import fcntl
@@ -223,3 +224,44 @@ class PartFile:
                 os.replace(self.part, self.final)
             elif not os.path.isfile(self.final) or os.path.getsize(self.final) != size:
                 raise DataError(f"{self.part}: the file is gone")
+
+
+@contextmanager
+def explaining(
+    name: str, action: str, by: type[DualignError] = DataError, missing: str = ""
+) -> Iterator[None]:
+    """Turn an operating system's error into one that says what to do; `action` is `read` or `write`.
+
+    `missing` is what to say of a file that is not there.
+    """
+    try:
+        yield
+    except (BrokenPipeError, DualignError):
+        raise
+    except OSError as error:
+        raise by(_reason(error, name, action, missing), place=name) from None
+    except ValueError as error:
+        # `open` raises it for a NUL, or a character that the file system cannot encode, in the name.
+        raise by(f"cannot {action}: {error}", place=repr(name)) from None
+
+
+def _reason(error: OSError, name: str, action: str, missing: str) -> str:
+    """Say why something cannot be read, or written, and what to do."""
+    writing, folder = action == "write", os.path.dirname(os.path.realpath(name))
+    if writing and not os.path.isdir(folder):
+        return f"there is no folder {folder} to write to; make it first"
+    if isinstance(error, FileNotFoundError) and not writing:
+        return missing or f"no such file; check the path (seen from {_here()})"
+    if isinstance(error, IsADirectoryError):
+        return f"is a directory; name a file{' to write' if writing else ''}"
+    if isinstance(error, PermissionError):
+        what = "it and its directory" if writing else "it"
+        return f"no permission to {action}; check the rights on {what} (ls -ld)"
+    return f"cannot {action}: {error.strerror or error}"
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return "a directory that no longer exists"

@@ -44,7 +44,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dualign._core.errors import ModelError, UsageError, explaining, refusing
+from dualign._core.errors import ModelError, UsageError, refusing
+from dualign._core.files.atomic import explaining
 from dualign._core.files.streams import SUFFIXES, open_binary_output, packed_by
 
 FORMAT_VERSION = 1

@@ -30,8 +30,8 @@ from contextlib import contextmanager, suppress
 from itertools import product
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from dualign._core.errors import DataError, UsageError, explaining
-from dualign._core.files.atomic import Temporary, temporary_folder
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.atomic import Temporary, explaining, temporary_folder
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer

@@ -21,8 +21,8 @@ from queue import Empty, Queue
 from typing import Any, NamedTuple
 
 from dualign._core import release
-from dualign._core.errors import DataError, DualignError, UsageError, explaining
-from dualign._core.files.atomic import temporary_folder
+from dualign._core.errors import DataError, DualignError, UsageError
+from dualign._core.files.atomic import explaining, temporary_folder
 from dualign._core.files.streams import FilePath
 from dualign._core.memory import hold_memory
 from dualign._core.progress import Clock

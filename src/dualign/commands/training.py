@@ -224,8 +224,9 @@ class Trainer:
 
         if size is None:
             # The arrays of a text that can lie on the disk are about twice as large as its files.
-            needed = 2 * sum(map(text_size, files.files))
-            workspace.expect(max(0, needed - workspace.memory // 2))
+            on_disk = 2 * sum(map(text_size, files.files)) - workspace.memory // 2
+            if on_disk > 0:
+                workspace.expect(on_disk)
             every = blocks() if first or files.has_ids else read_blocks(files, LINES)
             return begin, ids, self._number(files, every, aligner)
         tokens = ordered_map(TextBlock.tokens, blocks(), aligner.threads)

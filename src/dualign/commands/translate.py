@@ -338,7 +338,7 @@ def _in_pieces(
         options = {**options, "time_limit": options["time_limit"] / parts}
     results = [translator.translate(words[a:b], **options) for a, b in pairwise(cuts)]
     record = {"score": sum(result.score for result in results), "bound": None, "certified": False}
-    return " ".join(str(result.solution) for result in results), record
+    return " ".join(word for result in results for word in result.solution.words), record
 
 
 def _translated(
@@ -361,7 +361,7 @@ def _translated(
             graph.write(os.path.join(forests, f"{number}.json"))
         results = translator.decode(graph, count, **options)
         result, trace = results[0], results[0].trace
-        lines = [str(result.solution)]
+        lines = [" ".join(result.solution.words)]
         if count > 1:
             lines = [f"{number} ||| {each.solution} ||| {each.score:.6f}" for each in results]
         record = {"score": result.score, "bound": result.bound, "certified": result.certified}

@@ -239,8 +239,9 @@ class Training:
         seen = Seen(frequencies(bitext.source.tokens, sizes[0]), frequencies(bitext.target.tokens, sizes[1]))
         if options.model == "hmm":
             lift(lexicon, seen, threads)
-        pinned = pinned_words(bitext)
-        lexicon = with_entries(lexicon, *pinned)
+        pinned = pinned_words(bitext) if len(bitext.pins.source) else None
+        if pinned is not None:
+            lexicon = with_entries(lexicon, *pinned)
         own = options.jump_words if options.model == "hmm" else 0
         jumps = initial_jumps(classes_of(seen.target, own), classes_of(seen.source, own))
         weights, pseudo = initial_weights(options.null, options.floor), NOTHING_KNOWN
@@ -258,8 +259,10 @@ class Training:
             lexicon, source, target, options.stem_letters, options.stem_weight, options.form_weight, threads
         )._replace(pseudo=pseudo)
         if together is not None:
-            together = carried_over(together, rows, lexicon.rows)
-            together[entries_of(lexicon, *pinned)] = 0  # what is known is no guess
+            if len(together) < len(lexicon.columns):
+                together = carried_over(together, rows, lexicon.rows)
+            if pinned is not None:
+                together[entries_of(lexicon, *pinned)] = 0  # what is known is no guess
             priors = priors._replace(kept=kept_shares(together, options.leave_out))
         positions = None if options.model == "hmm" else Positions.uniform()
         words = Vocabulary(source), Vocabulary(target)

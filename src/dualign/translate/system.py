@@ -180,7 +180,7 @@ def _number(name: str, value: Any) -> float:
 
 def checksum(path: str) -> str:
     """Return a checksum of the bytes of a file."""
-    with explaining(path, "read"), open(path, "rb") as stream:
+    with open_input(path) as stream:
         return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 

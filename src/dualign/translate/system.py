@@ -21,7 +21,7 @@ from typing import Any, cast
 from dualign._core.certified import Certified
 from dualign._core.errors import DataError, ModelError, UsageError
 from dualign._core.files.atomic import explaining, is_temporary
-from dualign._core.files.streams import FilePath, open_input, open_output
+from dualign._core.files.streams import FilePath, checksum, open_input, open_output
 from dualign._core.threads import available
 from dualign.text.blocks import Pair
 from dualign.text.brackets import Tree
@@ -176,12 +176,6 @@ def _number(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MOST_WEIGHT:
         raise ValueError(f"the weight of {name} is {value!r:.40}, not a number")
     return float(value)
-
-
-def checksum(path: str) -> str:
-    """Return a checksum of the bytes of a file."""
-    with open_input(path) as stream:
-        return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
 def write_settings(settings: SystemSettings, folder: str) -> None:

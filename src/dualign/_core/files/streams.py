@@ -386,6 +386,14 @@ class _Frames:
         """The file is closed by whoever has opened it."""
 
 
+def checksum(path: str) -> str:
+    """Return a checksum of a file as it lies there, packed or not."""
+    import hashlib
+
+    with explaining(path, "read"), open(path, "rb") as stream:
+        return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
 def packed_by(beginning: bytes) -> str | None:
     """By what method data that begin like this are compressed."""
     return next((method for magic, method in _MAGIC.items() if beginning.startswith(magic)), None)

@@ -116,7 +116,7 @@ def test_rounds_are_lines_without_a_terminal_and_bars_on_one(streams, monkeypatc
     streams.stderr = io.StringIO()
     with on_screen(False) as run:
         run.round(progress)
-    assert streams.stderr.getvalue().endswith(" s  hmm round 1/5: objective -8, 2.8854 bits per word\n")
+    assert streams.stderr.getvalue().endswith(" s  hmm round 1/5: log-likelihood -8, 2.8854 bits per word\n")
     streams.stderr = Terminal()
     monkeypatch.setattr("sys.stderr", streams.stderr)  # rich's
     with on_screen(False) as run:

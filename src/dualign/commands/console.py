@@ -207,7 +207,7 @@ class Console(Reporter, Watcher):
         if self._bars is not None:
             self._bars.show(progress)
         else:
-            text = f"objective {progress.likelihood:.6g}, {progress.bits:.4f} bits per word"
+            text = f"log-likelihood {progress.likelihood:.6g}, {progress.bits:.4f} bits per word"
             where = f"{progress.stage} round {progress.number}/{progress.rounds}"
             say(f"{self._clock.seconds:6.1f} s  {where}: {text}")
 

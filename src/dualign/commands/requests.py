@@ -31,6 +31,8 @@ MOST_CELLS = 20_000_000
 CELLS_AT_ONCE = 1_000_000
 """Of pairs that are aligned together: less than a second of work, after which a server may be stopped."""
 
+_STRING = {"type": "string"}
+
 
 class _Asked(NamedTuple):
     """The words of a pair, and whether they were cut here by more than white space; if markup is to be
@@ -176,43 +178,6 @@ def _result(asked: _Asked, alignment: Alignment, score: PairScore, cutting: Cutt
 
 def description(*, token: bool = False) -> dict[str, Any]:
     """The server in OpenAPI's words: what its schemas allow is answered, up to the limits of 413."""
-    word = {"type": "string", "minLength": 1, "not": {"pattern": "\\n"}}
-    side = {
-        "oneOf": [{"type": "string"}, {"type": "array", "items": word, "maxItems": MOST_WORDS}],
-        "description": "Text, to be cut into words as the model's text was, or a list of words; "
-        f"at most {MOST_WORDS:,} words.",
-    }
-    text = {"properties": {"source": {"type": "string"}, "target": {"type": "string"}}}
-    markup = {
-        "type": "boolean",
-        "default": False,
-        "description": "The source has inline tags, each closed; the answer has the target with these tags.",
-    }
-    pair = {
-        **_object(["source", "target"], source=side, target=side, markup=markup),
-        "additionalProperties": False,
-        "if": {"properties": {"markup": {"const": True}}, "required": ["markup"]},
-        "then": text,
-    }
-    string, share = {"type": "string"}, {"type": "number", "minimum": 0, "maximum": 1}
-    words = {"type": "array", "items": string}
-    logarithm = {"type": ["number", "null"], "description": "Natural logarithm per word; null without words."}
-    score: dict[str, Any] = dict.fromkeys(("target_given_source", "source_given_target"), logarithm)
-    score |= {"mean_probability": share, "unlinked": share}
-    link = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "maxItems": 2}
-    result = _object(
-        ["links", "probabilities", "score"],
-        links={
-            "type": "array", "items": link, "description": "Source word and target word, counted from 0.",
-        },
-        probabilities={"type": "array", "items": share},
-        score=_object([*score], **score),
-        tokens={
-            "type": "array", "items": words, "minItems": 2, "maxItems": 2,
-            "description": "The words of both sides, if text was cut by the model's tokeniser.",
-        },
-        markup=string,
-    )  # fmt: skip
     pairs = {"type": "array", "items": _ref("Pair"), "maxItems": MOST_PAIRS}
     batch = {**_object(["pairs"], pairs=pairs), "additionalProperties": False}
     answers = _object(["results"], results={"type": "array", "items": _ref("Result")})
@@ -241,7 +206,7 @@ def description(*, token: bool = False) -> dict[str, Any]:
         "requestBody": {"required": True, **_content({"oneOf": [_ref("Pair"), batch]})},
         "responses": responses("links", {"oneOf": [_ref("Result"), answers]}, *refusals),
     }
-    ready = _object(["status", "dualign"], status={"const": "ok"}, dualign=string)
+    ready = _object(["status", "dualign"], status={"const": "ok"}, dualign=_STRING)
     get = {
         "summary": "Whether the server is ready.",
         "responses": responses("it is", ready, "400", "403", "500", "503"),
@@ -251,10 +216,52 @@ def description(*, token: bool = False) -> dict[str, Any]:
         "info": {"title": "dualign", "version": release(), "description": "Word alignment."},
         "paths": {"/align": {"post": post}, "/health": {"get": get}},
         "components": {
-            "schemas": {"Pair": pair, "Result": result, "Error": _object(["error"], error=string)},
+            "schemas": _schemas(),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
+
+
+def _schemas() -> dict[str, Any]:
+    """A pair of a request, what is answered for it, and a refusal."""
+    word = {"type": "string", "minLength": 1, "not": {"pattern": "\\n"}}
+    side = {
+        "oneOf": [{"type": "string"}, {"type": "array", "items": word, "maxItems": MOST_WORDS}],
+        "description": "Text, to be cut into words as the model's text was, or a list of words; "
+        f"at most {MOST_WORDS:,} words.",
+    }
+    text = {"properties": {"source": {"type": "string"}, "target": {"type": "string"}}}
+    markup = {
+        "type": "boolean",
+        "default": False,
+        "description": "The source has inline tags, each closed; the answer has the target with these tags.",
+    }
+    pair = {
+        **_object(["source", "target"], source=side, target=side, markup=markup),
+        "additionalProperties": False,
+        "if": {"properties": {"markup": {"const": True}}, "required": ["markup"]},
+        "then": text,
+    }
+    share = {"type": "number", "minimum": 0, "maximum": 1}
+    words = {"type": "array", "items": _STRING}
+    logarithm = {"type": ["number", "null"], "description": "Natural logarithm per word; null without words."}
+    score: dict[str, Any] = dict.fromkeys(("target_given_source", "source_given_target"), logarithm)
+    score |= {"mean_probability": share, "unlinked": share}
+    link = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "maxItems": 2}
+    result = _object(
+        ["links", "probabilities", "score"],
+        links={
+            "type": "array", "items": link, "description": "Source word and target word, counted from 0.",
+        },
+        probabilities={"type": "array", "items": share},
+        score=_object([*score], **score),
+        tokens={
+            "type": "array", "items": words, "minItems": 2, "maxItems": 2,
+            "description": "The words of both sides, if text was cut by the model's tokeniser.",
+        },
+        markup=_STRING,
+    )  # fmt: skip
+    return {"Pair": pair, "Result": result, "Error": _object(["error"], error=_STRING)}
 
 
 def _object(required: list[str], **properties: Any) -> dict[str, Any]:

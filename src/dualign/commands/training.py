@@ -101,12 +101,7 @@ class Trainer:
         gold = self._gold(files)
         first = gold.lines[-1] + 1 if gold is not None and tuning.on_input else 0
         pairs, ids, text = self._read(files, aligner, first, sample, seed)
-        labelled = Labelled([])
-        if gold is not None:
-            from dualign.commands.tuning import pairs_with_gold
-
-            mine = np.isin(np.arange(len(text)), gold.lines) if tuning.on_input else None
-            labelled = Labelled(pairs_with_gold(tuning, pairs, gold, self.errors, aligner.cutting), mine)
+        labelled = self._labelled(gold, pairs, len(text), aligner.cutting)
         other, times = self._background(text, aligner)
         about: dict[str, Any] = {"constraints": constraints, "workspace": self.workspace, "prior": prior}
 
@@ -127,13 +122,8 @@ class Trainer:
         if not tell.is_quiet:
             note_raw(sides, aligner.cutting, positions, tell)
         used = aligner.usable(learnt)
-        # Each pair once: those of the text stand `times` times before the background.
-        different = int(used[: len(text)].sum()) + int(used[times * len(text) :].sum())
-        if 0 < different < LITTLE_TEXT and prior is None and constraints is None:
-            tell.note(
-                f"note: the text has only {number_of(different, 'pairs')} to learn from, so links are less "
-                "certain than they seem; more text, a prior, a glossary or a model of other text helps"
-            )
+        if prior is None and constraints is None:
+            _note_little(text, used, times, tell)
         if begin is not None:
             _note_other(begin, aligner.options, text, tell)
         tell.progress(0, "train")
@@ -159,6 +149,15 @@ class Trainer:
         from dualign.commands.tuning import gold_of
 
         return gold_of(self.tuning, files)
+
+    def _labelled(self, gold: Gold | None, begin: Sequence[Pair], size: int, cutting: Cutting) -> Labelled:
+        """Return the pairs with gold links; `begin`: the first pairs of a text of so many."""
+        if gold is None:
+            return Labelled([])
+        from dualign.commands.tuning import pairs_with_gold
+
+        mine = np.isin(np.arange(size), gold.lines) if self.tuning.on_input else None
+        return Labelled(pairs_with_gold(self.tuning, begin, gold, self.errors, cutting), mine)
 
     def _tune(self, aligner: Aligner, pairs: Sequence[Pair] | Numbered, gold: Gold) -> None:
         from dualign.commands.tuning import linked, tune_by
@@ -334,6 +333,17 @@ def _note_empty(text: Bitext, whole: bool, tell: Reporter) -> None:
         tell.note(
             f"note: {len(empty):,} of {len(text):,} pairs {have} an empty side{first and f' ({first})'}; "
             "skipped in training, no links"
+        )
+
+
+def _note_little(text: Bitext, used: Array, times: int, tell: Reporter) -> None:
+    """Tell if there are few pairs to learn from; `used`: as for `_note_unused`."""
+    # Each pair once: those of the text stand `times` times before the background.
+    different = int(used[: len(text)].sum()) + int(used[times * len(text) :].sum())
+    if 0 < different < LITTLE_TEXT:
+        tell.note(
+            f"note: the text has only {number_of(different, 'pairs')} to learn from, so links are less "
+            "certain than they seem; more text, a prior, a glossary or a model of other text helps"
         )
 
 

@@ -171,3 +171,24 @@ def test_the_place_after_the_last_line_is_the_end_of_the_file(tmp_path, last):
     one = TextFiles(str(tmp_path / "one"))
     *_, alone = [block.end for block in read_blocks(one, 2)]
     assert list(read_blocks(one, 2, alone)) == []
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_bad_lines_are_the_same_ones_whether_they_come_together_or_one_by_one(tmp_path, at_once):
+    lines = [b"junk\n", b"\n", b"a\tb\tc\n", b"d ||| e\n", b"f\tg\n"]
+    ends = os.pipe()
+    told: list[str] = []
+    with os.fdopen(ends[1], "wb", buffering=0) as writer, open(ends[0], "rb") as reader:
+        writer.write(b"".join(lines) if at_once else lines.pop(0))
+        blocks = read_blocks(TextFiles(f"/dev/fd/{reader.fileno()}", tell=told.append), 10)
+        pairs = []
+        while at_once or lines:
+            pairs += next(blocks).pairs()
+            if at_once:
+                break
+            writer.write(lines.pop(0))
+        writer.close()
+        pairs += [pair for block in blocks for pair in block.pairs()]
+    assert list(map(tuple, pairs)) == [([], [])] * 4 + [(["f"], ["g"])]
+    assert [message.split(":")[1] for message in told] == ["1", "3", "4"]
+    assert "no separator `<TAB>`" in told[2]

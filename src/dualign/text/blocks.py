@@ -230,8 +230,10 @@ class TextBlock:
             one = replace(self, begin=begin, end=end, source=left + b"\n", target=target, bars=bars)
             try:
                 one = one.with_separator()
+                bars = (
+                    one.bars
+                )  # also of a line that has too many: whoever sends lines one by one gets the same
                 one.normalised()
-                bars = one.bars
             except DataError as error:
                 tell(str(error))
                 one = replace(one, source=b"\n", target=b"\n")

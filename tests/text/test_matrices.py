@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import re
 import zipfile
 from pathlib import Path
@@ -128,8 +129,16 @@ def test_pickles_are_never_read(tmp_path: Path) -> None:
     folder = tmp_path / "d"
     folder.mkdir()
     np.save(folder / "0.npy", np.array([{"a": 1}], dtype=object))
-    with pytest.raises(DataError, match=r"0\.npy: cannot read the array"):
+    with pytest.raises(
+        DataError, match=r"0\.npy: cannot read the array: .*Python objects, which are never read"
+    ):
         list(read_matrices(str(folder)))
+    for content in (pickle.dumps([1, 2]), b"[[1]]", b""):
+        (folder / "0.npy").write_bytes(content)
+        with pytest.raises(
+            DataError, match=r"0\.npy: cannot read the array: it is not what numpy\.save writes"
+        ):
+            list(read_matrices(str(folder)))
 
 
 def _with_header(header: str, data: bytes = b"") -> bytes:

@@ -36,6 +36,9 @@ from dualign.text.utf8 import parsed, read_lines
 MOST = 20.0
 """The largest |w · s|: kernels compute in single precision."""
 
+MAGIC = b"\x93NUMPY"
+"""How every file begins that `numpy.save` writes."""
+
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})\.npy")
 
 
@@ -86,7 +89,7 @@ def _of_directory(path: str) -> Iterator[tuple[str, Any]]:
 
 def _of_archive(path: str) -> Iterator[tuple[str, Any]]:
     with explaining(path, "read"), open(path, "rb") as file:
-        if file.read(6) == b"\x93NUMPY":
+        if file.read(6) == MAGIC:
             raise DataError(f"{path}: a single array, not an archive; write it with numpy.savez")
         with refusing(Exception, what="not an archive written by numpy.savez: {cause}", place=path):
             archive = zipfile.ZipFile(file)
@@ -104,7 +107,9 @@ def _array(place: str, opened: Callable[[], Any]) -> Array:
         matrix: Array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
     except Exception as error:  # the header is Python: a parser's errors, memory for a shape that it claims
         reason = str(error).partition("\n")[0] or type(error).__name__
-        if b"'|O'" in content[:1000]:
+        if not content.startswith(MAGIC):
+            reason = "it is not what numpy.save writes"
+        elif b"'|O'" in content[:1000]:
             reason = "it has Python objects, which are never read"
         raise DataError(f"{place}: cannot read the array: {reason}") from None
     return matrix

@@ -52,6 +52,12 @@ def test_semicolons_separate_as_well(tmp_path):
     assert list(read_rows(write(tmp_path / "t.csv", ";"), parse_columns(BY_TITLE))) == EXPECTED
 
 
+def test_a_number_of_any_size_is_text(tmp_path):
+    (tmp_path / "t.jsonl").write_text(f'{{"de": "a", "en": {"7" * 400}, "other": 1{"0" * 400}}}\n')
+    rows = read_rows(str(tmp_path / "t.jsonl"), parse_columns("source=de,target=en"))
+    assert list(rows) == [["a", "7" * 400]]
+
+
 def test_json_may_nest_and_may_have_tokens(tmp_path):
     path = tmp_path / "t.jsonl"
     records = [

@@ -42,15 +42,17 @@ def is_json(path: str) -> bool:
     return plain_name(path).endswith((".jsonl", ".ndjson"))
 
 
-def parse_json(line: str, expected: str, *, finite: bool = False) -> Any:
+def parse_json(line: str, expected: str, *, finite: bool = False, computed: bool = True) -> Any:
     """The value on a line; `expected` says in messages what it should be.
+
+    Integers that are too large to be `computed` with, as floats, are refused.
 
     With `finite`, NaN and infinities are refused, and so is half of a character beyond U+FFFF, which JSON
     can escape but UTF-8 cannot hold.
     """
     try:
         # A function for every integer would take time; it is called where one may be too large for a float.
-        integer = _integer if _MANY_DIGITS.search(line) else None
+        integer = _integer if computed and _MANY_DIGITS.search(line) else None
         value = json.loads(line, parse_constant=_refuse if finite else None, parse_int=integer)
         if finite and "\\u" in line:
             json.dumps(value, ensure_ascii=False).encode()
@@ -250,7 +252,7 @@ def _of_objects(path: str, columns: Columns, lines: Iterator[str]) -> Iterator[l
     def cells(line: str) -> list[str]:
         if not line.strip():
             return [""] * len(columns.names)
-        record = parse_json(line, "write one object on each line")
+        record = parse_json(line, "write one object on each line", computed=False)
         return [_value(record, name) for name in columns.names]
 
     return parsed(path, lines, cells)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dualign._core.progress import measuring, phase, timed
-from dualign._core.threads import MOST_THREADS, Stage, Work, available, in_stages, ordered_map
+from dualign._core.threads import MOST_THREADS, Stage, StageRunner, Work, available, in_stages, ordered_map
 
 shapes = st.lists(st.lists(st.integers(0, 4), min_size=0, max_size=4), max_size=7)
 """For each work, how many tasks each of its stages has."""
@@ -116,6 +116,24 @@ def test_no_more_threads_are_started_than_there_is_work_for(monkeypatch):
     started = 0
     assert list(ordered_map(str, range(3), 50)) == ["0", "1", "2"]
     assert started <= 3
+
+
+def test_the_first_thread_counts_before_it_asks_for_another():
+    class Slow(list[threading.Thread]):
+        def append(self, thread: threading.Thread) -> None:
+            time.sleep(0.05)  # while a thread that was started goes on
+            super().append(thread)
+
+    def work(number: int) -> Work[int]:
+        yield Stage([lambda: time.sleep(0.01)] * 4)
+        return number
+
+    runner = StageRunner(map(work, range(3)), 2, 2)
+    runner.threads = Slow()
+    runner.start_thread()
+    assert list(runner.results()) == [0, 1, 2]
+    runner.stop()
+    assert len(runner.threads) == 2
 
 
 def test_a_caller_that_stops_early_leaves_no_threads():

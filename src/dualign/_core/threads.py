@@ -202,9 +202,10 @@ class StageRunner(Generic[R]):
 
     def start_thread(self) -> None:
         """Have one more thread take tasks."""
-        thread = Thread(target=self.work, daemon=True)
-        thread.start()
-        self.threads.append(thread)
+        with self.change:  # a thread that looks how many there are must find itself among them
+            thread = Thread(target=self.work, daemon=True)
+            thread.start()
+            self.threads.append(thread)
 
     def work(self) -> None:
         """Take tasks until there are no more."""

@@ -55,7 +55,8 @@ FAILURES = (
      "numba-cuda cannot compile for the card ({first})", "pip install 'dualign[gpu]'{instead}"),
     (("",), "the card failed ({first})", "check nvidia-smi and run the command again{instead}"),
 )  # fmt: skip
-"""What goes wrong with a card: what CUDA calls it, what users are told, what they can do."""
+"""What goes wrong with a card: an exception's name or words in its text, what users are told, what they can
+do."""
 
 
 class DeviceError(DualignError):
@@ -343,7 +344,7 @@ def failure(kind: str, text: str) -> DeviceError | None:
     """What to tell the user about an exception; None if it is not the card's."""
     if kind not in ERRORS:
         return None
-    text = f"{kind}: {text}"
-    what, remedy = next(told for marks, *told in FAILURES if any(mark in text for mark in marks))
-    first = " ".join(text.split()[1:])[:200]
-    return DeviceError(what, remedy=remedy, first=first, instead=INSTEAD)
+    what, remedy = next(
+        told for marks, *told in FAILURES if kind in marks or any(mark in text for mark in marks)
+    )
+    return DeviceError(what, remedy=remedy, first=" ".join(text.split())[:200], instead=INSTEAD)

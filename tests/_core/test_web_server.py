@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import signal
 import socket
 import struct
 import threading
@@ -167,6 +169,14 @@ def test_what_is_no_request_is_refused_as_json_and_nothing_after_it_is_read(serv
     assert int(head.split()[1]) == code
     assert b"\r\nConnection: close" in head
     assert set(json.loads(content)) == {"error"}
+
+
+def test_white_space_in_a_head_takes_no_time(server):
+    field = f"A:{' ' * 30_000}"
+    began = time.monotonic()
+    assert asked(server, "GET /nowhere HTTP/1.1", f"{field}\x01")[0] == 400
+    assert asked(server, "GET /nowhere HTTP/1.1", f"{field}b")[0] == 404
+    assert time.monotonic() - began < 1.0
 
 
 TEXT = st.text("GET /HTP.1\r\n:abX0\x00\x7fé ", max_size=60)
@@ -343,6 +353,28 @@ def test_a_server_that_never_served_is_closed(end):
     if end == "stop":
         server.serve_forever()
     assert opened.fileno() == -1
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="this system has no SIGUSR1")
+def test_a_signal_that_comes_as_soon_as_it_is_ready_is_heeded_and_waits_for_no_other():
+    free, found = threading.Lock(), []
+
+    def heeded() -> None:
+        found.append(free.acquire(timeout=5))
+        if len(found) == 1:
+            os.kill(os.getpid(), signal.SIGUSR1)
+            time.sleep(0.1)
+        else:
+            server.stop()
+        free.release()
+
+    opened = listening("127.0.0.1", 0)
+    server = WebServer(Trial(Place("127.0.0.1", opened.getsockname()[1])), opened)
+    server.signals[signal.SIGUSR1] = heeded
+    former = signal.getsignal(signal.SIGUSR1)
+    server.serve_forever(lambda: os.kill(os.getpid(), signal.SIGUSR1))
+    assert found == [True, True]
+    assert signal.getsignal(signal.SIGUSR1) == former
 
 
 def admitted(place: Place, **fields: str) -> bool:

@@ -48,9 +48,10 @@ def test_on_sighup_the_model_is_loaded_again_at_once_or_the_former_one_goes_on(t
     with subprocess.Popen(command, env=environment(), text=True, **pipes) as server:
         try:
             address = server.stdout.readline().strip()
+            server.send_signal(signal.SIGHUP)  # at once
             told = iter(server.stderr.readline, "")
             assert any(f"{model} at {address}" in line for line in told)
-            health(address)  # which begins after signals have their meaning
+            assert "loaded again" in next(told)
             for damage, message in (
                 (False, "loaded again"),
                 (True, "not loaded again, the former one goes on"),

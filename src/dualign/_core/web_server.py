@@ -46,7 +46,8 @@ PIECE = 64 << 10
 
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]"
 _REQUEST_LINE = re.compile(rb"(%b{1,40}) ([!-~]+) HTTP/1\.([01])" % _TOKEN)
-_FIELD = re.compile(rb"(%b+):[ \t]*((?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)[ \t]*" % _TOKEN)
+# With the white space around a value: a pattern that leaves it out may take seconds for a line of it.
+_FIELD = re.compile(rb"(%b+):([\t -~\x80-\xff]*)" % _TOKEN)
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[\t -~\x80-\xff]*)?\r\n")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 
@@ -98,14 +99,18 @@ class WebServer:
             with suppress(RuntimeError):  # it has ended
                 self._loop.call_soon_threadsafe(self._hurried.cancel)
 
-    def serve_forever(self) -> None:
-        """Answer until a signal, which is then raised as without a server, or `stop` on another thread."""
+    def serve_forever(self, ready: Callable[[], object] = bool) -> None:
+        """Answer until a signal, which is then raised as without a server, or `stop` on another thread.
+
+        `ready` is called once signals have their meaning, for instance to print the address.
+        """
         caught: list[int] = []
         former: dict[int, Any] = {}
 
         def heed(number: int, _: FrameType | None) -> None:
             if number in self.signals:
-                self.signals[number]()
+                # Not here, in the midst of anything, perhaps of itself.
+                self._loop.call_soon_threadsafe(self.signals[number])
             else:
                 self.stop(at_once=bool(caught))
                 caught.append(number)
@@ -114,20 +119,22 @@ class WebServer:
             if self._loop.is_closed():
                 return
             # On a thread of its own: this one may have an event loop already, as in a notebook.
-            answering = threading.Thread(target=self._loop.run_until_complete, args=(self._answer(),))
-            answering.start()
+            answering = threading.Thread(target=lambda: self._loop.run_until_complete(self._answer()))
             if threading.current_thread() is threading.main_thread():
                 former = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, *self.signals)}
                 former = {n: each for n, each in former.items() if each not in (None, signal.SIG_IGN)}
             try:
                 for number in former:
                     signal.signal(number, heed)
+                answering.start()
+                ready()
                 self._accept()
             finally:
                 self.stop()
                 self.socket.close()
                 self._loop.call_soon_threadsafe(self._deaf.set)
-                answering.join()
+                if answering.ident is not None:
+                    answering.join()
                 for number, handler in former.items():
                     signal.signal(number, handler)
                 self.site.wait()
@@ -310,7 +317,7 @@ def _parsed(head: bytes) -> tuple[str, str, dict[str, str], int]:
         field = _FIELD.fullmatch(line)
         if field is None:
             raise Refused(400, "not HTTP: a header is a line such as `Host: 127.0.0.1`")
-        name, value = field[1].decode().lower(), field[2].decode("latin-1")
+        name, value = field[1].decode().lower(), field[2].strip(b" \t").decode("latin-1")
         fields[name] = f"{fields[name]}, {value}" if name in fields else value
     if "," in fields.get("host", "," if found[3] == b"1" else ""):
         raise Refused(400, "not HTTP: there is one `Host`")

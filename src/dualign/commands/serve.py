@@ -89,10 +89,13 @@ class Serve(Command):
 
     def show(self, result: Server, tell: Reporter) -> None:
         """Serve until somebody ends it."""
-        # The address is the result, not a note: it is shown even when quiet.
-        print(result.address, flush=True)
-        tell.note("{model} at {address}; Ctrl-C ends it", model=self.load, address=result.address)
-        result.serve_forever()
+
+        def ready() -> None:
+            # The address is the result, not a note: it is shown even when quiet.
+            print(result.address, flush=True)
+            tell.note("{model} at {address}; Ctrl-C ends it", model=self.load, address=result.address)
+
+        result.serve_forever(ready)
 
 
 class ModelFile(NamedTuple):
@@ -141,12 +144,15 @@ class Server(WebServer):
         if hasattr(signal, "SIGHUP") and model is not None:
             self.signals[signal.SIGHUP] = self._look.set
 
-    def serve_forever(self) -> None:
-        """Answer until a signal, which is then raised as without a server, or `stop` on another thread."""
+    def serve_forever(self, ready: Callable[[], object] = bool) -> None:
+        """Answer until a signal, which is then raised as without a server, or `stop` on another thread.
+
+        `ready` is called once signals have their meaning, for instance to print the address.
+        """
         watching = threading.Thread(target=self._watch, name="dualign-model", daemon=True)
         watching.start()
         try:
-            super().serve_forever()
+            super().serve_forever(ready)
         finally:
             self.stop()
             self._look.set()
@@ -159,8 +165,8 @@ class Server(WebServer):
         path, load, known, tell = self.model
         last = known
         while not self.stopping:
-            asked = self._look.wait(LOOK)
-            self._look.clear()
+            if asked := self._look.wait(LOOK):
+                self._look.clear()
             now = _stamp(path)
             settled, last = now == last, now
             if self.stopping or not (asked or (settled and now not in (known, None))):

@@ -77,3 +77,28 @@ def test_an_unknown_scheme_says_what_to_install():
     pytest.importorskip("fsspec", reason="fsspec is not installed: dualign[cluster]")
     with pytest.raises(UsageError, match=r"strange://x: .*install what fsspec needs"):
         list(read_lines("strange://x"))
+
+
+def test_files_of_services_are_read_though_they_are_no_buffered_readers():
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed: dualign[cluster]")
+    texts = {"/a": b"das haus\n" * 40_000, "/b.gz": gzip.compress(b"ein buch\n" * 3)}
+
+    class Opened(fsspec.spec.AbstractBufferedFile):
+        def _fetch_range(self, start: int, end: int) -> bytes:
+            return texts[self.path][start:end]
+
+    class Service(fsspec.AbstractFileSystem):
+        protocol = "service"
+        cachable = False
+
+        def info(self, path, **_):
+            return {"name": path, "size": len(texts[path]), "type": "file"}
+
+        def _open(self, path, mode="rb", **_):
+            return Opened(self, path, mode, block_size=1 << 16)
+
+    fsspec.register_implementation("service", Service, clobber=True)
+    assert list(read_lines("service:///a")) == ["das haus"] * 40_000
+    assert list(read_lines("service:///b.gz")) == ["ein buch"] * 3
+    with open_input("service:///a", 9) as stream:
+        assert stream.read(4) == b"das "

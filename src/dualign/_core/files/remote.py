@@ -30,7 +30,9 @@ def remote_size(path: str) -> int:
 def open_remote(path: str) -> BinaryIO:
     """Read a remote file."""
     with _reached(path, "read") as (system, place):
-        return system.open(place, "rb")
+        file = system.open(place, "rb")
+        # What fsspec has of its own, as for s3, cannot be asked for what has come.
+        return file if hasattr(file, "read1") else io.BufferedReader(file)
 
 
 def upload(local: str, path: str) -> None:

@@ -203,11 +203,9 @@ class Aligner:
         """What goes over the text in training."""
         if client is None:
             return self._engine(workspace)
-        from dualign.engines.dask.engine import DaskEngine, check_model
+        from dualign.engines.dask.engine import DaskEngine, check_learnable
 
-        check_model(self.options.model)
-        if len(text.similar.begin):
-            raise UsageError("a cluster does not know similarities; train on one machine")
+        check_learnable(self.options.model, similarities=len(text.similar.begin) > 0)
         if self.device == "cuda":
             raise UsageError("a cluster computes on processors; leave device='cuda' or client= out")
         return DaskEngine(client, work, self.threads, workspace)

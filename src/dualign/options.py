@@ -290,27 +290,30 @@ class Options:
                 "{symmetrize=} is not one of {others}", symmetrize=self.symmetrize, others=others
             )
         tokenizers_of(self.tokenize)
-        if self.threshold != 0 and not 1e-6 <= self.threshold < 1:  # kernels know seven digits
-            raise UsageError(
-                "{threshold=} must be 0, or at least 1e-06 and below 1", threshold=self.threshold
-            )
-        penalty, unsupported = self.penalty, self.unsupported
-        if self.agreement == "soft" and not unsupported <= penalty:
-            raise UsageError(
-                "{unsupported=} must be at most {penalty=}", unsupported=unsupported, penalty=penalty
-            )
-        if self.model == "ibm2" and self.constraint == "bijective":
-            raise UsageError(
-                "{constraint=} is for the hmm; train ibm2 with none or agreement", constraint="bijective"
-            )
-        if self.decoder == "bidirectional" and self.model != "hmm":
-            raise UsageError(
-                "the bidirectional decoder needs an hmm; {model=} has no chains", model=self.model
-            )
-        if self.scores in ("forward", "backward") and self.model == "hmm":
-            raise UsageError(
-                "{scores=} are those of ibm1 and ibm2; the hmm has posteriors alone", scores=self.scores
-            )
+        for wrong, what in (
+            (
+                self.threshold != 0 and not 1e-6 <= self.threshold < 1,  # kernels know seven digits
+                "{threshold=} must be 0, or at least 1e-06 and below 1",
+            ),
+            (
+                self.agreement == "soft" and not self.unsupported <= self.penalty,
+                "{unsupported=} must be at most {penalty=}",
+            ),
+            (
+                self.model == "ibm2" and self.constraint == "bijective",
+                "{constraint=} is for the hmm; train ibm2 with none or agreement",
+            ),
+            (
+                self.decoder == "bidirectional" and self.model != "hmm",
+                "the bidirectional decoder needs an hmm; {model=} has no chains",
+            ),
+            (
+                self.scores in ("forward", "backward") and self.model == "hmm",
+                "{scores=} are those of ibm1 and ibm2; the hmm has posteriors alone",
+            ),
+        ):
+            if wrong:
+                raise UsageError(what, **self.as_dict())
 
     @property
     def fixed_threshold(self) -> float:

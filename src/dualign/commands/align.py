@@ -71,45 +71,46 @@ class Align(Command):
     def __post_init__(self) -> None:
         super().__post_init__()
         outputs, load = self.outputs, self.load
-        if outputs.page is not None and "-" in (self.text.source, self.text.target):
-            raise UsageError(
-                "{html_report=} reads the text a second time; name files instead of -", html_report=...
-            )
-        if outputs.at_once and load is None:
-            raise UsageError(
-                "{line_buffered=} needs a saved model: training needs the whole text", line_buffered=True
-            )
-        if self.evidence.similarity and outputs.reads_lines:
-            raise UsageError(
-                "similarities are those of tokens; leave out the tokens, and positions other than tokens"
-            )
+        for wrong, what in (
+            (
+                outputs.page is not None and "-" in (self.text.source, self.text.target),
+                "{html_report=} reads the text a second time; name files instead of -",
+            ),
+            (
+                outputs.at_once and load is None,
+                "{line_buffered=} needs a saved model: training needs the whole text",
+            ),
+            (
+                self.evidence.similarity and outputs.reads_lines,
+                "similarities are those of tokens; leave out the tokens, and positions other than tokens",
+            ),
+            (
+                self.resume and load is None,
+                "{resume=} is for aligning with a saved model, training cannot go on where it was stopped; "
+                "train a model first (dualign train), then align with it",
+            ),
+        ):
+            if wrong:
+                raise UsageError(what, html_report=..., line_buffered=True, resume=True)
         if load is not None:
             self._refuse_training()
-        elif self.resume:
-            raise UsageError(
-                "{resume=} is for aligning with a saved model, training cannot go on where it was stopped; "
-                "train a model first (dualign train), then align with it", resume=True,
-            )  # fmt: skip
 
     def _refuse_training(self) -> None:
         """Refuse what only training can do."""
         evidence, tuning = self.evidence, self.tuning
-        if tuning.pin:
-            raise UsageError(
-                "{gold=} is for training, but {load=} is given; to set the threshold, use {tune=}",
-                gold=..., load=..., tune=...,
-            )  # fmt: skip
-        if tuning.early_stop:
-            what = "{early_stop=} is for training, but {load=} is given"
-            raise UsageError(what, early_stop=True, load=...)
-        for what, given in (
-            ("a prior", evidence.prior or evidence.model),
-            ("background text", evidence.background),
+        saved = "is for training, but a saved model is given; train with it first"
+        for given, what in (
+            (tuning.pin, "{gold=} is for training, but {load=} is given; to set the threshold, use {tune=}"),
+            (tuning.early_stop, "{early_stop=} is for training, but {load=} is given"),
+            (evidence.prior or evidence.model, f"a prior {saved}"),
+            (evidence.background, f"background text {saved}"),
+            (
+                evidence.similarity,
+                "similarities are for the text that is learnt from; leave the saved model out",
+            ),
         ):
             if given:
-                raise UsageError(f"{what} is for training, but a saved model is given; train with it first")
-        if evidence.similarity:
-            raise UsageError("similarities are for the text that is learnt from; leave the saved model out")
+                raise UsageError(what, gold=..., load=..., tune=..., early_stop=True)
 
     @property
     def main_output(self) -> str:

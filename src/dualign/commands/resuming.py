@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from dualign._core import release
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError, refusing
 from dualign._core.files.atomic import FileLocked, PartFile, explaining, part_of
 from dualign._core.files.streams import is_regular, open_binary_output, pack
 from dualign._core.progress import Clock
@@ -49,35 +49,27 @@ _NAMES = {
 
 def check_resumable(outputs: Outputs, text: TextFiles) -> None:
     """Refuse what cannot be gone on with."""
-    if text.columns is not None:
-        what = "{resume=} is for text files; write the columns of the table to files first"
-        raise UsageError(what, resume=True)
-    if text.has_ids:
-        raise UsageError("{resume=} cannot write ids; leave them out", resume=True)
-    if outputs.page is not None:
-        raise UsageError("{resume=} cannot write a page about the run; write a report instead", resume=True)
-    if outputs.posteriors is not None:
-        raise UsageError(
-            "{resume=} cannot go on with an archive of posteriors; align in parts instead", resume=True
-        )
-    for path in text.files:
-        if path == "-":
-            raise UsageError(
-                "{resume=} reads the text from where it stopped; name files instead of -", resume=True
-            )
-        if os.path.exists(path) and not is_regular(path):
-            raise UsageError(
-                "{resume=} reads the text from where it stopped, but {path} is not a regular file",
-                resume=True,
-                path=path,
-            )
-    for path in filter(None, outputs.streamed):
-        if path == "-":
-            raise UsageError("{resume=} continues a file; name one instead of -", resume=True)
-        if os.path.exists(path) and not is_regular(path):
-            raise UsageError(
-                "{resume=} continues a file, but {path} is not a regular file", resume=True, path=path
-            )
+    for wrong, why in (
+        (text.columns is not None, "is for text files; write the columns of the table to files first"),
+        (text.has_ids, "cannot write ids; leave them out"),
+        (outputs.page is not None, "cannot write a page about the run; write a report instead"),
+        (
+            outputs.posteriors is not None,
+            "cannot go on with an archive of posteriors; align in parts instead",
+        ),
+    ):
+        if wrong:
+            raise UsageError(f"{{resume=}} {why}", resume=True)
+    for paths, does, remedy in (
+        (text.files, "reads the text from where it stopped", "name files"),
+        (filter(None, outputs.streamed), "continues a file", "name one"),
+    ):
+        for path in paths:
+            if path == "-":
+                raise UsageError(f"{{resume=}} {does}; {remedy} instead of -", resume=True)
+            if os.path.exists(path) and not is_regular(path):
+                what = f"{{resume=}} {does}, but {{path}} is not a regular file"
+                raise UsageError(what, resume=True, path=path)
 
 
 def extra_places(outputs: Outputs) -> list[str]:
@@ -231,10 +223,9 @@ class Resumable:
             return
         with explaining(self.record, "read"), open(self.record, "rb") as file:
             content = file.read()
-        try:
+        damaged = "damaged, cannot tell how to go on; {afresh}"
+        with refusing(ValueError, RecursionError, what=damaged, place=self.record, afresh=self._afresh):
             state = _unsealed(content, len(self._parts))
-        except (ValueError, RecursionError):
-            raise DataError(f"{self.record}: damaged, cannot tell how to go on; {self._afresh}") from None
         if differences := list(_differences(state["about"], self._about)):
             raise DataError(
                 f"{self.record}: belongs to another run: {', '.join(differences)} changed; "
@@ -274,14 +265,18 @@ def _unsealed(content: bytes, outputs: int) -> dict[str, Any]:
     match state:
         case {"kind": kind, "about": dict(), "complete": bool()} if kind == _KIND:
             lengths = {"place": len(Position._fields), "counts": len(PairTotals._fields), "sizes": outputs}
-            for name, length in lengths.items():
-                numbers = state.get(name)
-                if not isinstance(numbers, list) or len(numbers) != length:
-                    raise ValueError
-                if not all(type(number) is int and 0 <= number < _MOST for number in numbers):
-                    raise ValueError
-            return state
+            if all(_are_counts(state.get(name), length) for name, length in lengths.items()):
+                return state
     raise ValueError
+
+
+def _are_counts(numbers: Any, length: int) -> bool:
+    """Whether it is a list of so many numbers of lines or bytes."""
+    return (
+        isinstance(numbers, list)
+        and len(numbers) == length
+        and all(type(number) is int and 0 <= number < _MOST for number in numbers)
+    )
 
 
 def _differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:

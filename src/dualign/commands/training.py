@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError
 from dualign._core.files.streams import text_size
 from dualign._core.threads import ordered_map
 from dualign.aligner import Aligner
@@ -90,13 +90,11 @@ class Trainer:
         aligner = Aligner(**keywords, **options)
         files = replace(files, cutting=aligner.cutting)
         constraints = evidence.read_glossary(self.errors, aligner.cutting)
-        if self.crew is not None:
-            from dualign.engines.dask.engine import check_model
-
-            check_model(aligner.options.model)
-            if evidence.similarity is not None:
-                raise UsageError("a cluster does not know similarities; train on one machine")
         similar = evidence.similarity is not None
+        if self.crew is not None:
+            from dualign.engines.dask.engine import check_learnable
+
+            check_learnable(aligner.options.model, similarities=similar)
         self.computing.note_device(aligner, constraints, tell, pinned=tuning.pin, similar=similar)
         gold = self._gold(files)
         first = gold.lines[-1] + 1 if gold is not None and tuning.on_input else 0

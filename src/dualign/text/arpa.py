@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError
+from dualign._core.errors import DataError, refusing
 from dualign._core.files.streams import FilePath, open_output
 from dualign.text.checks import number_of
 from dualign.text.utf8 import read_lines
@@ -88,11 +88,9 @@ class _Lines:
 
 
 def _header(lines: _Lines) -> list[int]:
-    try:
+    with refusing(DataError, what="no line `\\data\\`; is this an ARPA language model?", place=lines.path):
         while lines.advance() != "\\data\\":
             pass
-    except DataError:
-        raise DataError(f"{lines.path}: no line `\\data\\`; is this an ARPA language model?") from None
     counts: list[int] = []
     while (line := lines.advance()).startswith("ngram"):
         order, equals, count = line[5:].partition("=")

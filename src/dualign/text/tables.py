@@ -27,7 +27,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError, refusing
 from dualign._core.files.streams import open_input, plain_name
 from dualign.text.utf8 import parsed, read_lines, tokenize
 
@@ -56,11 +56,11 @@ def parse_json(line: str, expected: str, *, finite: bool = False, computed: bool
         value = json.loads(line, parse_constant=_refuse if finite else None, parse_int=integer)
         if finite and "\\u" in line:
             json.dumps(value, ensure_ascii=False).encode()
-    except json.JSONDecodeError as error:
-        # Its own text counts lines within this line.
-        raise DataError(f"not JSON: {error.msg} at character {error.pos + 1}; {expected}") from None
     except (ValueError, RecursionError) as error:
-        raise DataError(f"not JSON: {error}; {expected}") from None
+        cause = str(error)
+        if isinstance(error, json.JSONDecodeError):  # whose own text counts lines within this line
+            cause = f"{error.msg} at character {error.pos + 1}"
+        raise DataError(f"not JSON: {cause}; {expected}") from None
     return value
 
 
@@ -221,12 +221,9 @@ def _csv(path: str, lines: Iterator[str]) -> Rows:
 
 
 def _xlsx(path: str, lines: Iterator[str]) -> Rows:
-    try:
+    missing = "reading a spreadsheet needs openpyxl; install it with: pip install 'dualign[xlsx]'"
+    with refusing(ImportError, by=UsageError, what=missing, place=path):
         from openpyxl import load_workbook
-    except ImportError:
-        raise UsageError(
-            f"{path}: reading a spreadsheet needs openpyxl; install it with: pip install 'dualign[xlsx]'"
-        ) from None
     with open_input(path) as stream:
         content = io.BytesIO(stream.read())
     try:

@@ -22,7 +22,7 @@ from functools import cache
 from typing import Any
 from unicodedata import normalize
 
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import UsageError, refusing
 from dualign.options import tokenizers_of
 from dualign.text.utf8 import tokenize
 
@@ -87,15 +87,12 @@ def _tokenizer(name: str) -> Cut:
         return simple_cut
     makers = {"moses": _moses, "icu": _icu, "sentencepiece": _sentencepiece}
     packages = {"moses": "sacremoses", "icu": "PyICU", "sentencepiece": "sentencepiece"}
-    try:
+    missing = (
+        "{tokenize=} needs the package {value}; install it with: pip install {value} (or "
+        "'dualign[tokenizers]', for all tokenisers)"
+    )
+    with refusing(ImportError, by=UsageError, what=missing, tokenize=name, value=packages[kind]):
         split = makers[kind](value)
-    except ImportError:
-        raise UsageError(
-            "{tokenize=} needs the package {value}; install it with: pip install {value} (or "
-            "'dualign[tokenizers]', for all tokenisers)",
-            tokenize=name,
-            value=packages[kind],
-        ) from None
 
     def cut(lines: bytes) -> bytes:
         # Python's own split at line ends would also break at U+2028 and others.
@@ -136,10 +133,9 @@ def _between_breaks(breaks: Any, text: Any) -> list[str]:
 def _sentencepiece(path: str) -> Callable[[list[str]], Sequence[list[str]]]:
     from sentencepiece import SentencePieceProcessor
 
-    try:
+    damaged = "cannot be read as a SentencePiece model ({cause})"
+    with refusing(OSError, RuntimeError, what=damaged, place=path):
         processor = SentencePieceProcessor(model_file=path)
-    except (OSError, RuntimeError) as error:
-        raise DataError(f"{path}: cannot be read as a SentencePiece model ({error})") from None
     return lambda lines: processor.encode(lines, out_type=str)
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dualign._core.arrays import Array
 from dualign._core.certified import Certified
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError, refusing
 from dualign._core.fields import check_value
 from dualign._core.progress import Clock, check_time_limit
 from dualign._search.certificate import PRECISION, scale_of
@@ -128,12 +128,10 @@ def problem_of(
 
 def scores(array: npt.ArrayLike, name: str) -> Array:
     """An argument as float64, with −inf as the kernels write it."""
-    try:
+    with refusing(TypeError, ValueError, what=f"{name} is not an array of numbers: {{cause}}"):
         if np.iscomplexobj(array):
             raise TypeError("they are complex")
         values = np.array(array, np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name} is not an array of numbers: {error}") from None
     bad = np.isnan(values) | (values == np.inf)
     large = float(np.abs(values, where=np.isfinite(values), out=np.zeros_like(values)).max(initial=0.0))
     if values.ndim != 3 or 0 in values.shape[1:]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dualign._core.arrays import Array
 from dualign._core.certified import Certified
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError, refusing
 from dualign._core.fields import check_value
 from dualign._core.progress import Clock, check_time_limit
 from dualign._search.certificate import PRECISION, ROUNDING, certify
@@ -112,10 +112,8 @@ def as_limits(limits: Limits, words: int, most: int, name: str) -> Array:
 
 def as_costs(costs: Any, words: int, name: str) -> Array:
     """Costs of a word's second, third … link as float64 (words, levels), rising from left to right."""
-    try:
+    with refusing(TypeError, ValueError, what=f"{name} is not a matrix of numbers (words, levels)"):
         given = np.asarray(costs, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{name} is not a matrix of numbers (words, levels)") from None
     if given.ndim == 1:
         given = np.tile(given, (words, 1))
     finite = np.isfinite(given)

@@ -261,7 +261,7 @@ class DaskEngine(ThreadsEngine):
         return model_path(self.crew.work, state)
 
 
-def check_model(model: str) -> None:
+def check_learnable(model: str, *, similarities: bool) -> None:
     """Refuse what a cluster does not learn."""
     if model != "hmm":
         raise UsageError(
@@ -269,3 +269,5 @@ def check_model(model: str) -> None:
             "saved model",
             model=model,
         )
+    if similarities:
+        raise UsageError("a cluster does not know similarities; train on one machine")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError, ModelError
+from dualign._core.errors import ModelError, refusing
 from dualign._core.jit import kernel
 from dualign._core.memory import boundless
 from dualign.engines.dask.work_folder import made, remembered
@@ -94,10 +94,8 @@ def index_of(path: str) -> dict[str, Array]:
 @remembered
 def model_of(path: str) -> Model:
     """The model of a round."""
-    try:
+    with refusing(ModelError, what="{cause}; repeat the same command, which makes this file again"):
         return Model.load(path, mapped=True)
-    except ModelError as error:
-        raise DataError(f"{error}; repeat the same command, which makes this file again") from None
 
 
 def first_rows(text: str, index: str, words: tuple[int, int], above: float, least: float) -> Made:

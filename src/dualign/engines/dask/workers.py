@@ -21,7 +21,7 @@ from queue import Empty, Queue
 from typing import Any, NamedTuple
 
 from dualign._core import release
-from dualign._core.errors import DataError, DualignError, UsageError
+from dualign._core.errors import DataError, DualignError, UsageError, refusing
 from dualign._core.files.atomic import explaining, temporary_folder
 from dualign._core.files.streams import FilePath
 from dualign._core.memory import hold_memory
@@ -73,14 +73,14 @@ def perform(task: Task, wanted: str) -> None:
         return
     hold_memory()  # Dask starts workers so that they return every large array to the system
     try:
-        header, arrays = task.function(*task.arguments)
-        keep(task.path, task.mark, arrays, header)
+        lack = "too little memory on a worker to make it; give more"
+        with refusing(MemoryError, what=lack, place=task.path):
+            header, arrays = task.function(*task.arguments)
+            keep(task.path, task.mark, arrays, header)
     except DualignError as error:
         # As plain errors, which every process can unpickle.
         kind = UsageError if isinstance(error, UsageError) else DataError
         raise kind(str(error)) from None
-    except MemoryError:
-        raise DataError(f"{task.path}: too little memory on a worker to make it; give more") from None
 
 
 def _file(path: str) -> tuple[int, int]:
@@ -268,12 +268,9 @@ def crew_of(
 
 
 def _imported() -> Any:
-    try:
+    missing = "a cluster needs Dask, which is not installed; pip install 'dualign[cluster]'"
+    with refusing(ImportError, by=UsageError, what=missing):
         import distributed
-    except ImportError:
-        raise UsageError(
-            "a cluster needs Dask, which is not installed; pip install 'dualign[cluster]'"
-        ) from None
     return distributed
 
 
@@ -334,13 +331,10 @@ def _check_folder(work: str) -> None:
 
 
 def _await_workers(client: Any) -> None:
-    try:
+    address = client.scheduler.address
+    what = "the scheduler has no workers; start some: dask worker {address}"
+    with refusing(TimeoutError, what=what, place=address, address=address):
         client.wait_for_workers(1, timeout=ALONE)
-    except TimeoutError:
-        address = client.scheduler.address
-        raise DataError(
-            f"{address}: the scheduler has no workers; start some: dask worker {address}"
-        ) from None
 
 
 def _check_versions(client: Any) -> None:

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError
+from dualign._core.errors import DataError, refusing
 from dualign._core.fields import check_value
 from dualign._core.files.streams import FilePath, open_input, open_output
 from dualign._search.inside import Weighted, inside, outside
@@ -290,19 +290,15 @@ class Hypergraph:
     @classmethod
     def from_json(cls, text: str, place: str = "hypergraph") -> Hypergraph:
         """Read the JSON form; `place` stands in messages."""
-        try:
+        with refusing(ValueError, RecursionError, what="not JSON ({cause})", place=place):
             content: Any = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{place}: not JSON ({error})") from None
         if not isinstance(content, dict) or not {"vertices", "edges", "root"} <= content.keys():
             raise DataError(f'{place}: must be an object with "vertices", "edges" and "root"')
         for name in ("vertices", "edges"):
             if not isinstance(content[name], list):
                 raise DataError(f'{place}: "{name}" must be a list')
-        try:
+        with refusing(DataError, place=place):
             return cls(content["vertices"], content["edges"], content["root"])
-        except DataError as error:
-            raise DataError(f"{place}: {error}") from None
 
     def write(self, path: FilePath) -> None:
         """Write the JSON form to a file."""
@@ -315,10 +311,8 @@ class Hypergraph:
         path = os.fspath(path)
         with open_input(path) as stream:
             content = stream.read()
-        try:
+        with refusing(UnicodeDecodeError, what="invalid UTF-8; convert the file", place=path):
             return cls.from_json(content.decode("utf-8-sig"), path)
-        except UnicodeDecodeError:
-            raise DataError(f"{path}: invalid UTF-8; convert the file") from None
 
 
 def k_best(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError, ModelError, UsageError
+from dualign._core.errors import DataError, ModelError, UsageError, refusing
 from dualign._core.fields import check_value
 from dualign._core.files.streams import FilePath, open_binary_output, open_input
 from dualign.text.arpa import Arpa, Grams, read_arpa
@@ -211,13 +211,12 @@ class KenlmModel(LanguageModel):
     def read(cls, path: FilePath, errors: str = "strict") -> KenlmModel:
         """Read a file that KenLM can read."""
         path = os.fspath(path)
-        try:
+        missing = (
+            "a binary model of KenLM; install its package (pip install kenlm), or give the ARPA file that it "
+            "was made from"
+        )
+        with refusing(ImportError, what=missing, place=path):
             import kenlm
-        except ImportError:
-            raise DataError(
-                f"{path}: a binary model of KenLM; install its package (pip install kenlm), or give the ARPA "
-                "file that it was made from"
-            ) from None
         config = kenlm.Config()
         config.show_progress = False
         try:

@@ -148,7 +148,7 @@ def encode_block(model: Model, block: TextBlock, keep: bool = False) -> EncodedT
     if not keep:
         return encode_lines(model, *block.tokens())
     sides = block.normalised()
-    tokens = block.origin.cutting.both(sides)
+    tokens = block.tokens(sides)
     written = sides if block.target is None else (block.source, block.target)
     return encode_lines(model, *tokens)._replace(lines=Lines(written, tokens))
 

@@ -159,10 +159,10 @@ class Counted(NamedTuple):
     """What EM needs, in whole numbers, int64: adding these gives the same in any order.
 
     Expected counts: `links` (entries, 2), `null_target`, `null_source` by word. Statistics of the chains, see
-    `dualign.hmm.statistics.Tally`, in several copies: `jumps` (COPIES, 2, 2, classes, 24): expected jumps,
-    then foreseen ones; `chosen` (FEW_COPIES, 2, 2, classes, 10): by the words that are left, then by those
-    that are reached, expected close jumps, then foreseen ones; `ends` (COPIES, 2, 3, 11): starts, rows by
-    distance to the end, stops. If `agree` is 1, links count as far as both directions choose them.
+    `dualign.hmm.statistics.ChainStatistics`, in several copies: `jumps` (COPIES, 2, 2, classes, 24): expected
+    jumps, then foreseen ones; `chosen` (FEW_COPIES, 2, 2, classes, 10): by the words that are left, then by
+    those that are reached, expected close jumps, then foreseen ones; `ends` (COPIES, 2, 3, 11): starts, rows
+    by distance to the end, stops. If `agree` is 1, links count as far as both directions choose them.
     """
 
     links: Any

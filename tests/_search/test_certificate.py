@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import inf, nan
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,6 +39,12 @@ def test_a_bound_far_below_the_score_of_a_solution_is_wrong_and_proves_nothing()
     assert not certify("solution", 1.0, -inf, 1e-6, "method", Clock()).certified
     assert not certify("solution", 1.0, 0.9, 1e-6, "method", Clock()).certified
     assert certify("solution", 1.0, 1.0 - 1e-12, 0.0, "method", Clock()).certified
+
+
+@pytest.mark.parametrize("bound", [0.5, 1.0, 2.0])
+def test_numbers_of_numpy_make_plain_answers(bound):
+    found = certify("solution", np.float64(1), np.float64(bound), np.float64(0.1), "method", Clock())
+    assert [type(value) for value in (found.score, found.bound, found.certified)] == [float, float, bool]
 
 
 def test_numbers_that_are_none_certify_nothing():

@@ -58,7 +58,9 @@ def certify(
     A bound that rounding has pushed below the score is raised to the score. One that is further below is
     wrong, since the solution has that score, and proves nothing.
     """
+    # Of NumPy's numbers, what is claimed would be one, too.
+    score, bound, tolerance = float(score), float(bound), float(tolerance)
     rounded = score - bound <= max(tolerance, ROUNDING * max(1.0, abs(score)))
-    bound = max(float(bound), float(score))
+    bound = max(bound, score)
     met = rounded and have_met(score, bound, tolerance)
-    return Certified(solution, float(score), bound, met, method, iterations, clock.seconds, trace)
+    return Certified(solution, score, bound, met, method, iterations, clock.seconds, trace)

@@ -132,7 +132,12 @@ def _reachable(begin: Array, end: Array, order: Array, length: int, alive: Array
 def consistent(links: SpanLinks, alive: Array) -> SpanLinks:
     """Return those `alive` that some path of either side uses; `alive` is cleared of the others."""
     spans, height = links.spans, len(links.begin) - 1
-    by_row, by_column = np.arange(len(spans)), np.argsort(spans[:, 2])
+    by_row, by_column = np.arange(len(spans)), np.empty(len(spans), np.int64)
+    # Counting is several times faster than sorting.
+    place = _beginnings(spans[:, 2:], links.width)
+    for a in by_row:
+        by_column[place[spans[a, 2]]] = a
+        place[spans[a, 2]] += 1
     changed = True
     while changed:
         changed = _reachable(spans[:, 0], spans[:, 1], by_row, height, alive)

@@ -50,8 +50,8 @@ def test_rounds_are_reported_unless_quiet(files, tmp_path, capsys):
     assert run(["train", *files, str(tmp_path / "model"), "--rounds", "2"]) == 0
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert "IBM 1 round 2/2: objective" in shown.err
-    assert "HMM round 2/2: objective" in shown.err
+    assert "IBM 1 round 2/2: log-likelihood" in shown.err
+    assert "HMM round 2/2: log-likelihood" in shown.err
     assert "bits per word" in shown.err
 
 

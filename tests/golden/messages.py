@@ -30,7 +30,7 @@ def said(runner: Runner, line: str) -> str:
     """What a command prints, in the form of the file: without seconds, folders, and what it compiled."""
     code, out, errors = runner.shown(line)
     text = errors if code == 0 and "--help" not in line else out + errors
-    text = re.sub(r"\b\d+\.\d s\b", "… s", text.replace(str(runner.folder), "FOLDER"))
+    text = re.sub(r"\b\d+(\.\d)? s\b", "… s", text.replace(str(runner.folder), "FOLDER"))
     text = re.sub(r"FOLDER/\d+/here", "FOLDER", text)
     text = re.sub(r"^dualign: (compiling kernels|kernels compiled).*\n", "", text, flags=re.MULTILINE)
     return (f"exit {code}\n" if code else "") + text.rstrip("\n") + "\n\n"

@@ -14,7 +14,7 @@ from dualign.measure.timing import Usage
 NAMES = sorted(
     path.stem
     for path in (Path(__file__).parents[1] / "benchmarks").glob("*.py")
-    if "__main__" in path.read_text("utf-8")
+    if 'if __name__ == "__main__"' in path.read_text("utf-8")
 )
 
 

@@ -331,10 +331,13 @@ def _check_folder(work: str) -> None:
 
 
 def _await_workers(client: Any) -> None:
-    address = client.scheduler.address
-    what = "the scheduler has no workers; start some: dask worker {address}"
-    with refusing(TimeoutError, what=what, place=address, address=address):
+    try:
         client.wait_for_workers(1, timeout=ALONE)
+    except TimeoutError:
+        address = client.scheduler.address
+        raise DataError(
+            f"{address}: the scheduler has no workers; start some: dask worker {address}"
+        ) from None
 
 
 def _check_versions(client: Any) -> None:

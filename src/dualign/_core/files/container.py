@@ -46,7 +46,8 @@ from numpy.typing import NDArray
 
 from dualign._core.errors import ModelError, UsageError, refusing
 from dualign._core.files.atomic import explaining
-from dualign._core.files.streams import SUFFIXES, open_binary_output, packed_by
+from dualign._core.files.packed import SUFFIXES, packed_by
+from dualign._core.files.streams import open_binary_output
 
 FORMAT_VERSION = 1
 """Changes whenever files of the old layout, or readers of the old code, would be misunderstood."""

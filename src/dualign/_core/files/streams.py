@@ -1,8 +1,8 @@
 """Streams by file name: compression by suffix, output whole or not at all, errors that name the file.
 
-Files called `.gz`, `.bz2`, `.xz` and `.zst` are (de)compressed; `-` is standard input or output. A pattern,
-or a list with commas between, is several files as one; paths with a scheme (`s3://…`) are remote
-(`dualign._core.files.remote`).
+Files called `.gz`, `.bz2`, `.xz` and `.zst` are (de)compressed (`dualign._core.files.packed`); `-` is
+standard input or output. A pattern, or a list with commas between, is several files as one; paths with a
+scheme (`s3://…`) are remote (`dualign._core.files.remote`).
 
 Reading. Any failure, when opening or in the middle of a damaged archive, is a `DataError` that names the
 file. An archive that ends early is an error, never a short text.
@@ -25,13 +25,14 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import product
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.files.atomic import Temporary, explaining, temporary_folder
+from dualign._core.files.packed import MAGIC, METHODS, SUFFIXES, Unpacked, compressor, packed_by
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -42,18 +43,12 @@ FilePath = str | os.PathLike[str]
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _BLOCK = 1 << 18
 _PACKED_BY = 4  # how much larger a compressed text is, about
-_MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-# Of bzip2, a level and the first block, or the end, follow three letters that may begin a text, too.
-_MAGIC |= {b"BZh%d%b" % (n, after): "bzip2" for n in range(1, 10) for after in (b"1AY&", b"\x17rE8")}
 _NO_TEXT = {
     b"PK\3\4": ("a zip archive, as spreadsheets are", "name a spreadsheet .xlsx, or save it as text"),
     b"\xd0\xcf\x11\xe0": ("an old Office document", "save it as .xlsx, or as text"),
     b"%PDF-": ("a PDF document", "save it as text"),
 }
 """How files begin that are no text, what they are, and a remedy."""
-SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}
-"""The suffix of names of files that are compressed by each method."""
-_METHODS = {suffix: method for method, suffix in SUFFIXES.items()}
 # Opening the second by its name would truncate a file that the shell has redirected us to.
 _STANDARD_OUTPUT = ("-", "/dev/stdout")
 _DESCRIPTORS = ("/dev/stderr", "/dev/fd/", "/proc/")
@@ -128,8 +123,8 @@ def open_input(path: FilePath, begin: int = 0) -> io.BufferedReader:
 
 def _reader(name: str, file: Any, method: str | None, *, owned: bool = True) -> io.BufferedReader:
     """The bytes of a file, decompressed; it is closed with the reader if that owns it."""
-    stream, damage = (file, ()) if method is None else _decompressor(file, method)
-    return io.BufferedReader(_Source(name, stream, file if owned else None, damage), _BLOCK)
+    stream = file if method is None else Unpacked(name, file, method)
+    return io.BufferedReader(_Source(name, stream, file if owned else None), _BLOCK)
 
 
 def _after(begin: int, name: str, stream: io.BufferedReader) -> io.BufferedReader:
@@ -208,7 +203,7 @@ def pack(data: bytes, path: str) -> bytes:
     if method is None:
         return data
     buffer = io.BytesIO()
-    stream = _compressor(buffer, method)
+    stream = compressor(buffer, method)
     stream.write(data)
     stream.close()
     return buffer.getvalue()
@@ -271,8 +266,8 @@ def flush_through(stream: IO[bytes]) -> None:
 class _Source(io.RawIOBase):
     """A stream whose read errors are `DataError`s with the file's name; closing it closes `file`."""
 
-    def __init__(self, name: str, stream: Any, file: Any, damage: tuple[type[Exception], ...]) -> None:
-        self._name, self._stream, self._file, self._damage = name, stream, file, damage
+    def __init__(self, name: str, stream: Any, file: Any) -> None:
+        self._name, self._stream, self._file = name, stream, file
 
     def readable(self) -> bool:
         return True
@@ -280,16 +275,9 @@ class _Source(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         view = memoryview(buffer).cast("B")
         with explaining(self._name, "read"):
-            try:
-                # Lines from a pipe are passed on when they come, not when a block is full: not `readinto`,
-                # nor `readinto1`, which reads on after what was looked at before.
-                part = self._stream.read1(len(view))
-            except self._damage as error:
-                if isinstance(error, OSError) and error.errno is not None:
-                    raise
-                wrong = _wrong_name(self._name, self._file)
-                what = f"corrupt or truncated compressed data ({error}); fetch the file or write it again"
-                raise DataError(f"{self._name}: {f'{wrong}; rename it' if wrong else what}") from None
+            # Lines from a pipe are passed on when they come, not when a block is full: not `readinto`, nor
+            # `readinto1`, which reads on after what was looked at before.
+            part = self._stream.read1(len(view))
         view[: len(part)] = part
         return len(part)
 
@@ -314,7 +302,7 @@ class _Sink(io.RawIOBase):
         """Compress what will be written; a separate step, because writing the header may fail."""
         if method is not None:
             with explaining(self._name, "write"):
-                self._stream = _compressor(self._file, method)
+                self._stream = compressor(self._file, method)
 
     def writable(self) -> bool:
         return True
@@ -351,41 +339,6 @@ class _Sink(io.RawIOBase):
                     stream.close()
 
 
-class _Frames:
-    """The content of all frames of a packed file, each unpacked by what `begin` makes; `padding` in between.
-
-    The libraries' own readers take damage after the first frame for the end, or do not notice that a file is
-    cut off.
-    """
-
-    def __init__(self, file: BinaryIO, begin: Callable[[], Any], padding: bytes = b"") -> None:
-        self._file, self._begin, self._padding = file, begin, padding
-        self._frame: Any = None
-        self._packed, self._plain = b"", memoryview(b"")
-
-    def read1(self, most: int) -> memoryview:
-        while not self._plain:
-            self._packed = self._packed or self._file.read(1 << 16)
-            if not self._packed:
-                if self._frame is not None:
-                    raise EOFError("the last frame is not complete")
-                break
-            if self._frame is None:
-                self._packed = self._packed.lstrip(self._padding)
-                if not self._packed:
-                    continue
-                self._frame = self._begin()
-            self._plain = memoryview(self._frame.decompress(self._packed))
-            self._packed = b""
-            if self._frame.eof:
-                self._packed, self._frame = self._frame.unused_data, None
-        part, self._plain = self._plain[:most], self._plain[most:]
-        return part
-
-    def close(self) -> None:
-        """The file is closed by whoever has opened it."""
-
-
 def checksum(path: str) -> str:
     """Return a checksum of a file as it lies there, packed or not."""
     import hashlib
@@ -394,16 +347,12 @@ def checksum(path: str) -> str:
         return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
-def packed_by(beginning: bytes) -> str | None:
-    """By what method data that begin like this are compressed."""
-    return next((method for magic, method in _MAGIC.items() if beginning.startswith(magic)), None)
-
-
 def refuse_packed(path: str, beginning: bytes) -> None:
     """Refuse what is no text: compressed data, whose suffix must say so, archives, and UTF-16."""
-    if method := packed_by(beginning):
-        remedy = "decompress it first" if path == "-" else f"name the file {SUFFIXES[method]}"
-        raise DataError(f"{path}: looks like {method} data; {remedy}")
+    for magic, method in MAGIC.items():
+        if beginning.startswith(magic):
+            remedy = "decompress it first" if path == "-" else f"name the file {SUFFIXES[method]}"
+            raise DataError(f"{path}: looks like {method} data; {remedy}")
     for magic, (what, remedy) in _NO_TEXT.items():
         if beginning.startswith(magic):
             raise DataError(f"{path}: looks like {what}; {remedy}")
@@ -414,7 +363,7 @@ def refuse_packed(path: str, beginning: bytes) -> None:
 def plain_name(path: str) -> str:
     """The last part of a path, without its compression suffix; what is not UTF-8 is U+FFFD."""
     name, suffix = os.path.splitext(os.path.basename(path))
-    return readable(name if suffix in _METHODS else name + suffix)
+    return readable(name if suffix in METHODS else name + suffix)
 
 
 def readable(name: str) -> str:
@@ -461,64 +410,7 @@ def text_size(path: str | None) -> int:
 
 
 def _method(path: str) -> str | None:
-    return _METHODS.get(os.path.splitext(path)[1])
-
-
-def _wrong_name(name: str, file: io.BufferedIOBase | None) -> str | None:
-    """What the data are, if they do not begin as the suffix of the name says; else None."""
-    method, suffix = _method(name), os.path.splitext(name)[1]
-    if method is None or file is None or not file.seekable():
-        return None
-    file.seek(0)
-    beginning = file.read(8)
-    # Half a header, and what zstd may skip, are no other kind of data.
-    skipped = method == "zstd" and beginning[1:4] == b"\x2a\x4d\x18"
-    if skipped or any(
-        magic.startswith(beginning[: len(magic)]) for magic in _MAGIC if _MAGIC[magic] == method
-    ):
-        return None
-    other = packed_by(beginning)
-    return f"is {'not ' * (other is None)}{other or method} data, though its name ends in {suffix}"
-
-
-def _decompressor(file: BinaryIO, method: str) -> tuple[Any, tuple[type[Exception], ...]]:
-    """The stream of plain bytes, and what it raises if the packed ones are damaged."""
-    if method == "gzip":
-        import gzip
-        import zlib
-
-        return gzip.GzipFile(fileobj=file, mode="rb"), (gzip.BadGzipFile, zlib.error, EOFError)
-    if method == "bzip2":
-        import bz2
-
-        return _Frames(file, bz2.BZ2Decompressor), (OSError, EOFError)
-    if method == "xz":
-        import lzma
-
-        return _Frames(file, lzma.LZMADecompressor, b"\0"), (lzma.LZMAError, EOFError)
-    import zstandard
-
-    # Files made with `zstd --long=31` need this window.
-    frames = zstandard.ZstdDecompressor(max_window_size=1 << 31)
-    return _Frames(file, frames.decompressobj), (zstandard.ZstdError, EOFError)
-
-
-def _compressor(file: BinaryIO, method: str) -> Any:
-    if method == "gzip":
-        import gzip
-
-        return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
-    if method == "bzip2":
-        import bz2
-
-        return bz2.BZ2File(file, "wb")
-    if method == "xz":
-        import lzma
-
-        return lzma.LZMAFile(file, "wb")
-    import zstandard
-
-    return zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False)
+    return METHODS.get(os.path.splitext(path)[1])
 
 
 def _replaceable(path: str) -> str | None:

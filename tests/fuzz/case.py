@@ -174,7 +174,7 @@ def timeless(path: Path) -> bytes:
 def content_of(case: Case) -> dict[str, bytes]:
     """All bytes of a command's inputs."""
     found = {}
-    for name in case.inputs:
+    for name in filter(case.path_of, case.inputs):  # not those whose name is empty: that would be this folder
         path = Path(case.path_of(name))
         for each in [path] if not path.is_dir() else sorted(path.rglob("*")):
             if each.is_file() and not str(each).startswith("/dev/"):

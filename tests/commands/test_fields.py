@@ -144,3 +144,13 @@ def test_a_warning_is_not_silenced(tmp_path, capsys):
         f"dualign: warning: {blank}: the only sentence pair does not have words on both sides"
         in capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize("option", ["floor=nan", "stem_weight=inf"])
+def test_a_number_that_is_none_is_refused_and_contradicts_nothing(tmp_path, capsys, option):
+    text = write_lines(tmp_path / "text", ["a"])
+    code = run(["align", text, text, "-o", str(tmp_path / "out"), "--set", option])
+    assert code == 2
+    assert f"--set {option} must be finite" in capsys.readouterr().err.replace(
+        "--threshold ", "--set threshold="
+    )

@@ -256,7 +256,7 @@ def assigned(
         if not equals:
             raise UsageError("--set {text}: no value; write --set {name}=VALUE", text=text, name=name)
         found[name] = _value(name, value.strip(), known[name].kind)
-        if given.get(name, found[name]) != found[name]:
+        if name in given and given[name] != found[name]:  # a NaN is not even equal to itself
             what = f"{{{name}=}} and --set {{text}} contradict each other; give one of them"
             raise UsageError(what, **{name: given[name], "text": text})
     return found
